@@ -31,16 +31,17 @@ def write_atomically(path: Path, content: bytes | str) -> None:
 
 
 @contextlib.contextmanager
-def report_write_errors(path: Path, remedy: str = "") -> Iterator[None]:
-    """Context manager: turn an OSError into an OperationalError that names ``path``."""
+def report_write_errors(path: Path, remedy: str = "", no_room: str = "") -> Iterator[None]:
+    """Context manager: turn an OSError into an OperationalError that names ``path``.
+
+    remedy: what to do instead of the usual. no_room: what to do if the disk is full.
+    """
     try:
         yield
     except OSError as error:
-        usual = (
-            "Make room there, or name a file elsewhere."
-            if error.errno in NO_ROOM
-            else _IN_A_DIRECTORY
-        )
+        usual = _IN_A_DIRECTORY
+        if error.errno in NO_ROOM:
+            remedy, usual = no_room or remedy, "Make room there, or name a file elsewhere."
         raise OperationalError(
             f"{path}: cannot be written ({error.strerror or error})", remedy or usual
         ) from error

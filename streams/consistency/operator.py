@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import inf
 from time import perf_counter
 from typing import Any, ClassVar, NamedTuple
 from zlib import crc32
@@ -46,8 +45,11 @@ from shiq.streams.front.event import Event
 from shiq.streams.front.intake import EventIntake, EventLimits, StreamTime
 from shiq.streams.front.operator import (
     BatchReport,
+    BucketState,
     CodedTexts,
+    Collector,
     Columns,
+    Operator,
     PartitionedEvents,
     RejectedEvent,
     stream_verdict,
@@ -81,7 +83,7 @@ class StaticAssertions(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ConsistencyOperator:
+class ConsistencyOperator(Operator):
     """Stream operator that finds inconsistent individuals (implements
     `shiq.streams.front.operator.Operator`).
 
@@ -89,7 +91,6 @@ class ConsistencyOperator:
     shows_events: whether the collector's observers get the events.
     """
 
-    is_stateful: ClassVar[bool] = True
     plan: StreamPlan
     static: StaticAssertions
     limits: EventLimits
@@ -212,7 +213,7 @@ def _pack_columns(content: tuple[EventColumns, Sequence[str]], times: Ints) -> C
     }
 
 
-class ConsistencyState:
+class ConsistencyState(BucketState):
     """State of one bucket: the assertions of its individuals that are live, and the conflicts
     reported so far.
 
@@ -339,7 +340,7 @@ class ConsistencySettings:
 
 
 @dataclass
-class ConsistencyCollector:
+class ConsistencyCollector(Collector[StreamResult]):
     """Writes the conflicts of one checked stream as output rows and keeps its verdicts (implements
     `shiq.streams.front.operator.Collector`).
 
@@ -349,8 +350,6 @@ class ConsistencyCollector:
     """
 
     name: ClassVar[str] = "consistency"
-    steps_by_point: ClassVar[bool] = False
-    max_wait_seconds: ClassVar[float] = inf
     plan: StreamPlan
     intake: EventIntake
     settings: ConsistencySettings = ConsistencySettings()
@@ -370,7 +369,7 @@ class ConsistencyCollector:
         self.verdicts = VerdictTimeline(self.plan.window)
         self.leftovers = list(self.plan.leftovers)
         self.intake.window, self.intake.on_reject = self.plan.window, self._record_reject
-        self._started_at = perf_counter()
+        self.batch_size, self._started_at = self.settings.batch, perf_counter()
 
     def load_static(self, static: Any) -> None:
         """Load the assertions that hold at all times: those of the ontology, and ``static``."""
@@ -415,20 +414,12 @@ class ConsistencyCollector:
         how = self.settings.follow, bool(self.observers), BUCKETS_IN_TASKS if in_tasks else 1
         return ConsistencyOperator(self.plan, self.static, limits, *how)
 
-    @property
-    def batch_size(self) -> int:
-        """Number of events that are processed together."""
-        return self.settings.batch
-
     def _record_reject(self, kind: str, t: int | None) -> None:
         """Make the verdict undetermined at the times at which a rejected event could be live,
         unless its kind is allowed.
         """
         if kind not in self.settings.allow:
             self.verdicts.record_unused_event(t)
-
-    def flush(self) -> None:
-        """Do nothing: output rows are never buffered."""
 
     def observe_rejected(self, text: str) -> None:
         """Pass the text of a rejected record to the observers."""

@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby, islice
-from math import inf
 from os import PathLike
 from pathlib import Path
 from time import perf_counter
@@ -53,7 +52,10 @@ from shiq.streams.front.intake import (
 )
 from shiq.streams.front.operator import (
     BatchReport,
+    BucketState,
+    Collector,
     Columns,
+    Operator,
     PartitionedEvents,
     RejectedEvent,
     Row,
@@ -88,7 +90,7 @@ class MiningResult(StreamAnswer):
 
 
 @dataclass
-class DiscoveryCollector:
+class DiscoveryCollector(Collector[MiningResult]):
     """Collector of a stream system that mines windows (`shiq.streams.front.operator.Collector`).
 
     on_report: receives each report.
@@ -97,9 +99,8 @@ class DiscoveryCollector:
     """
 
     name: ClassVar[str] = "discover"
-    batch_size: ClassVar[int] = 1_000
     steps_by_point: ClassVar[bool] = True
-    max_wait_seconds: ClassVar[float] = inf
+    batch_size = 1_000
     windows: WindowMiner
     ontology: MinerOntology
     step: int = 1
@@ -232,9 +233,6 @@ class DiscoveryCollector:
             self.reports.append(report.to_dict())
             self.on_report(report)
 
-    def flush(self) -> None:
-        """Do nothing: windows are reported as time advances."""
-
     def finish(self, rows: Iterable[Row] = ()) -> MiningResult:
         """Report the remaining windows and return the result. Raises: InputError if no record was
         an event.
@@ -296,10 +294,6 @@ class DiscoveryCollector:
         self.seconds |= seconds
         self.windows.knowledge.undecided_reasons |= document["undecided"]
 
-    def legacy_bucket_states(self, state: bytes) -> list[bytes]:
-        """Bucket states for a checkpoint of versions without buckets: one empty state."""
-        return [b""]
-
 
 #: Fixed for a checkpoint; so many tasks work on a batch at most.
 BUCKETS_IN_TASKS: Final = 16
@@ -311,14 +305,12 @@ SnapshotTexts = dict[int, dict[str, None]]
 
 
 @dataclass(frozen=True)
-class SnapshotOperator:
+class SnapshotOperator(Operator):
     """Operator that groups triples by snapshot (`shiq.streams.front.operator.Operator`).
 
     knowledge: reasoner that computes entailments in tasks; None if the collector does it.
     """
 
-    shows_events: ClassVar[bool] = False
-    is_stateful: ClassVar[bool] = True
     signature: owl.Signature
     limits: EventLimits
     knowledge: MinerKnowledge | None = None
@@ -363,7 +355,7 @@ class SnapshotOperator:
 
 
 @dataclass(frozen=True)
-class SnapshotState:
+class SnapshotState(BucketState):
     """State of a bucket: triples of snapshots that may still change; empty if tasks compute no
     entailments.
     """
@@ -418,10 +410,6 @@ class SnapshotState:
                 columns[atom] = columns.get(atom, 0) | 1 << t % SNAPSHOTS_PER_WORD
         told = [(t, list(new[t])) for t in changed]
         return {"told": told, "out": out, "columns": list(columns.items())}
-
-    def finish(self, moment: StreamTime) -> Iterable[Row]:
-        """Return no rows: `step` has returned all of them."""
-        return ()
 
     def to_bytes(self) -> bytes:
         """Serialise the triples of the snapshots."""

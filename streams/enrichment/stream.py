@@ -47,7 +47,9 @@ from shiq.streams.front.intake import (
 )
 from shiq.streams.front.operator import (
     BatchReport,
+    BucketState,
     CodedTexts,
+    Collector,
     Columns,
     Operator,
     PartitionedEvents,
@@ -106,7 +108,7 @@ class RowSettings:
 
 
 @dataclass
-class EnrichmentCollector:
+class EnrichmentCollector(Collector[StreamAnswer]):
     """Collector that answers events and writes their rows
     (`shiq.streams.front.operator.Collector`).
 
@@ -118,8 +120,7 @@ class EnrichmentCollector:
 
     name: ClassVar[str] = "enrich"
     #: So few that what waits stays in a processor's cache.
-    batch_size: ClassVar[int] = 64
-    steps_by_point: ClassVar[bool] = False
+    batch_size = 64
     max_wait_seconds: ClassVar[float] = 1.0
     enricher: Enricher
     write: Callable[[Sequence[str]], None]
@@ -169,9 +170,6 @@ class EnrichmentCollector:
         return KeyOperator(
             enricher.knowledge, program, asking, limits, known, enricher.entries.capacity
         )
-
-    def observe_rejected(self, text: str) -> None:
-        """Do nothing: a rejected record belongs to no window."""
 
     def collect(self, report: BatchReport, rows: Iterable[Row]) -> None:
         """Answer the events of a batch and write their rows, or the rows of ended windows.
@@ -326,12 +324,6 @@ class EnrichmentCollector:
         if self.windows is not None:
             self.windows.restore(found, counts.events > 0)
 
-    def legacy_bucket_states(self, state: bytes) -> list[bytes]:
-        """Bucket states for a checkpoint of an older version, which had no buckets: a list of one
-        empty state.
-        """
-        return [b""]
-
     def legacy_lines(self, state: bytes) -> dict[str, int]:
         """Number of lines read of each file, from a Spark checkpoint of older versions, which did
         not keep the order of events.
@@ -410,12 +402,11 @@ def make_questions(
 
 
 @dataclass(frozen=True)
-class LiveOperator:
+class LiveOperator(Operator):
     """Operator for runs in one process: passes each event's question to the collector."""
 
-    shows_events: ClassVar[bool] = True
     is_stateful: ClassVar[bool] = False
-    buckets: ClassVar[int] = 1
+    shows_events = True
     enricher: Enricher
     limits: EventLimits
     measures_time: bool = False
@@ -439,7 +430,7 @@ class LiveOperator:
 
 
 @dataclass(frozen=True)
-class KeyOperator:
+class KeyOperator(Operator):
     """Operator in Spark tasks: makes event keys, and reasons about new keys, bucket by bucket.
 
     reasoner_settings: arguments of the reasoner besides the knowledge.
@@ -447,8 +438,8 @@ class KeyOperator:
     capacity: number of entries in all buckets.
     """
 
-    shows_events: ClassVar[bool] = True
     is_stateful: ClassVar[bool] = False
+    shows_events = True
     knowledge: StaticKnowledge
     program: MappingProgram | None
     reasoner_settings: tuple[Any, ...]
@@ -531,7 +522,7 @@ def _serialise_question(question: AskedQuestion) -> str:
 
 
 @dataclass
-class KeyState:
+class KeyState(BucketState):
     """State of a bucket: its cached entries. A lost entry only costs reasoning again.
 
     capacity: approximate number of entries.
@@ -557,10 +548,6 @@ class KeyState:
             self.entries = {}
         self.entries |= {text: row["entry"] for text, row in rows.items() if is_cacheable(row)}
         return list(rows.values())
-
-    def finish(self, moment: StreamTime) -> Iterable[Row]:
-        """Return no rows: `step` has returned all of them."""
-        return ()
 
     def to_bytes(self) -> bytes:
         """Serialise the cached entries."""

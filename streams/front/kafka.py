@@ -526,14 +526,9 @@ def _fetch_offset_range(kafka: Any, consumer: Any, topic: str, partition: int) -
             )
             return low, high
         except kafka.KafkaException as error:
-            may_pass = error.args[0].retriable() or error.args[0].code() in _leaderless_error_codes(
-                kafka.KafkaError
-            )
+            codes = kafka.KafkaError
+            leaderless = (codes.LEADER_NOT_AVAILABLE, codes.NOT_LEADER_FOR_PARTITION)
+            may_pass = error.args[0].retriable() or error.args[0].code() in leaderless
             if not may_pass or time.monotonic() > end:
                 raise
             time.sleep(0.2)
-
-
-def _leaderless_error_codes(codes: Any) -> tuple[int, ...]:
-    """Codes of Kafka errors for a partition that has no leader at the moment."""
-    return codes.LEADER_NOT_AVAILABLE, codes.NOT_LEADER_FOR_PARTITION

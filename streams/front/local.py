@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from time import perf_counter
-from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias
+from typing import Any, Final, Generic, TypeAlias
 
 from shiq.errors import OperationalError
 from shiq.streams.front.event import Event, Record
@@ -29,37 +29,6 @@ from shiq.streams.front.operator import (
 _MOST_TRIPLES: Final = 200_000
 
 
-class LocalCollector(Collector[R_co], Protocol[R_co]):
-    """Interface of a collector whose operator may also run in this process.
-
-    batch_size: number of events in a step.
-    steps_by_point: whether to step also when time advances and before a reject is logged.
-    max_wait_seconds: longest time that an event waits for a step.
-    seconds: seconds spent, by activity.
-    """
-
-    max_wait_seconds: ClassVar[float]
-    seconds: dict[str, float]
-
-    @property
-    def batch_size(self) -> int:
-        """Number of events that are processed together."""
-
-    @property
-    def steps_by_point(self) -> bool:
-        """Whether buffered events are processed also when time advances and before a rejected
-        record is logged.
-        """
-
-    def flush(self) -> None:
-        """Write the buffered output rows."""
-
-    def legacy_bucket_states(self, state: bytes) -> list[bytes]:
-        """Convert the state in a checkpoint of an older version, without buckets, to a list with
-        the state of each bucket.
-        """
-
-
 #: Gives the state of a bucket of an operator, at the beginning or as it was saved.
 StateOpener: TypeAlias = Callable[[Any, int, bytes | None], BucketState]
 
@@ -71,13 +40,12 @@ def open_bucket_state(operator: Operator, bucket: int, state: bytes | None) -> B
 
 @dataclass
 class LocalRunner(Generic[R_co]):
-    """Runner of a collector's operator in this process (implements
-    `shiq.streams.front.run.StreamSystem`).
+    """Runner of a collector's operator in this process.
 
     opener: opens the state of a bucket.
     """
 
-    collector: LocalCollector[R_co]
+    collector: Collector[R_co]
     opener: StateOpener = open_bucket_state
 
     def __post_init__(self) -> None:
@@ -104,7 +72,7 @@ class LocalRunner(Generic[R_co]):
             if event is None or not self.limits.contains_time(event.t):
                 self._out_of_limits += event is not None
                 if self.operator.shows_events:
-                    self.collector.observe_rejected(record.source_text)  # type: ignore[attr-defined]
+                    self.collector.observe_rejected(record.source_text)
                 continue
             self._waiting.append(event)
             self._records.append(record)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from shiq.answers.verdict import EXIT_CODES, Leftover, Verdict
@@ -63,7 +64,10 @@ class BucketState(Protocol):
         """
 
     def finish(self, moment: StreamTime) -> Iterable[Row]:
-        """Return the output rows that become final at the end of the input."""
+        """Return the output rows that become final at the end of the input: by default none, since
+        `step` has returned all of them.
+        """
+        return ()
 
     def to_bytes(self) -> bytes:
         """Serialise the state for `Operator.open_state`, without pickle."""
@@ -74,21 +78,14 @@ class Operator(Protocol):
     Cluster tasks get copies of it.
     """
 
-    @property
-    def limits(self) -> EventLimits:
-        """Rules by which records are accepted as events of this operator."""
-
-    @property
-    def buckets(self) -> int:
-        """Number of buckets; a checkpoint fixes it."""
-
-    @property
-    def shows_events(self) -> bool:
-        """Whether the collector sees each event besides the output rows."""
-
-    @property
-    def is_stateful(self) -> bool:
-        """Whether output rows depend on the states of buckets. If not, a lost state does no harm."""
+    #: Rules by which records are accepted as events of this operator.
+    limits: EventLimits
+    #: Number of buckets; a checkpoint fixes it.
+    buckets: int = 1
+    #: Whether the collector sees each event besides the output rows.
+    shows_events: bool = False
+    #: Whether output rows depend on the states of buckets. If not, a lost state does no harm.
+    is_stateful: ClassVar[bool] = True
 
     def partition_events(self, events: Sequence[Event | None]) -> PartitionedEvents:
         """Encode a chunk of events and split it by bucket; None stands for a record that is not
@@ -137,27 +134,49 @@ class Collector(Protocol[R_co]):
     """Interface of a collector: writes an operator's output rows and makes the result of the run.
 
     name: the system's name in Spark's pages.
+    intake: counts accepted and rejected records.
+    seconds: seconds spent, by activity.
+    batch_size: number of events in a step, if the operator runs in this process.
+    steps_by_point: whether to step also when time advances and before a reject is logged.
+    max_wait_seconds: longest time that an event waits for a step.
     """
 
     name: ClassVar[str]
-
-    @property
-    def intake(self) -> EventIntake:
-        """Intake that counts accepted and rejected records."""
+    intake: EventIntake
+    seconds: dict[str, float]
+    batch_size: int
+    steps_by_point: ClassVar[bool] = False
+    max_wait_seconds: ClassVar[float] = inf
 
     def operator(self, *, in_tasks: bool = False) -> Operator:
         """Operator to run in this process, or in the tasks of a cluster. Raises: UsageError if it
         cannot run there.
         """
 
+    def observe_rejected(self, text: str) -> None:
+        """Receive the text of a rejected record, if the operator shows events; ignore it by
+        default.
+        """
+        return
+
     def collect(self, report: BatchReport, rows: Iterable[Row]) -> None:
         """Write the output rows that all buckets give for a batch."""
+
+    def flush(self) -> None:
+        """Write the buffered output rows; by default none are buffered."""
+        return
 
     def state(self) -> bytes:
         """State of the collector for a checkpoint; `restore` reads it."""
 
     def restore(self, state: bytes) -> None:
         """Continue from the `state` that a collector of another run saved."""
+
+    def legacy_bucket_states(self, state: bytes) -> list[bytes]:
+        """Convert the state in a checkpoint of an older version, without buckets, to a list with
+        the state of each bucket; by default one empty state.
+        """
+        return [b""]
 
     def finish(self, rows: Iterable[Row]) -> R_co:
         """Write the last output rows and return the result."""

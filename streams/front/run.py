@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final
 
 from shiq.errors import UsageError
 from shiq.jobs.outputs import (
@@ -34,6 +34,8 @@ from shiq.streams.front.checkpoint import (
 from shiq.streams.front.event import UNITS, Record
 from shiq.streams.front.intake import RejectLog, WatermarkTracker
 from shiq.streams.front.kafka import KafkaSink
+from shiq.streams.front.local import LocalRunner
+from shiq.streams.front.operator import R_co
 from shiq.streams.front.sinks import LinesFileSink, Sink, open_sink, serialise_row
 from shiq.streams.front.sources import MergedInput, Source
 
@@ -132,32 +134,6 @@ def format_status(rate: float, figures: Mapping[str, int | None]) -> str:
 
 #: Records that wait are many and hold no cycles: the collector would look at them again and again.
 GC_THRESHOLD: Final = 50_000
-#: What a system says at the end.
-R_co = TypeVar("R_co", covariant=True)
-
-
-class StreamSystem(Protocol[R_co]):
-    """Interface of a system that a run feeds with records, and whose state it saves in checkpoints.
-
-    It writes rows to the run's outputs at any time. The same records and state give the same rows.
-    """
-
-    def process(self, record: Record) -> bool:
-        """Process a record; return whether the stream's time advanced."""
-
-    def flush(self) -> None:
-        """Process the buffered records now."""
-
-    def state(self) -> bytes:
-        """State to continue from, taken after `flush`; without pickle
-        (`shiq.streams.front.checkpoint.pack_state`).
-        """
-
-    def restore(self, state: bytes) -> None:
-        """Continue from the `state` that another run saved."""
-
-    def finish(self) -> R_co:
-        """Process the end of the input and return the result."""
 
 
 @dataclass
@@ -207,7 +183,7 @@ class StreamRun:
 
     def feed_system(
         self,
-        system: StreamSystem[R_co],
+        system: LocalRunner[R_co],
         *,
         follow: bool = False,
         time: Callable[[Record], int | None] | None = None,
@@ -244,7 +220,7 @@ class StreamRun:
         self.outputs.flush()
         return result
 
-    def _save_checkpoint(self, system: StreamSystem[R_co]) -> None:
+    def _save_checkpoint(self, system: LocalRunner[R_co]) -> None:
         """Flush system and outputs, then save a checkpoint."""
         system.flush()
         lengths = self.outputs.flush()

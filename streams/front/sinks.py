@@ -10,14 +10,20 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from shiq.errors import NO_ROOM, OperationalError, UsageError
-from shiq.files import is_device
+from shiq.errors import OperationalError, UsageError
+from shiq.files import is_device, report_write_errors
 from shiq.streams.front.kafka import KafkaSink, parse_kafka_address
+
+_report_errors = partial(
+    report_write_errors,
+    remedy="Name a file that may be written.",
+    no_room="Make room, then start again: it goes on.",
+)
 
 
 class Sink(Protocol):
@@ -89,7 +95,7 @@ class LinesFileSink:
 
     def __init__(self, path: Path, length: int | None = None) -> None:
         self.path, self.byte_count = path, length or 0
-        with _explain_write_errors(path):
+        with _report_errors(path):
             mode = "ab" if is_device(path) else "wb" if length is None else "r+b"
             self.file: IO[bytes] = open(path, mode, buffering=1 << 16)  # noqa: SIM115 - closed by close()
             if length is not None and not is_device(path):
@@ -111,7 +117,7 @@ class LinesFileSink:
     def write(self, rows: Sequence[str]) -> None:
         """Append ``rows`` to the file. Raises: OperationalError."""
         data = "".join(row + "\n" for row in rows).encode("utf-8", "backslashreplace")
-        with _explain_write_errors(self.path):
+        with _report_errors(self.path):
             self.file.write(data)
         self.byte_count += len(data)
 
@@ -119,37 +125,21 @@ class LinesFileSink:
         """Flush rows to the file so that other programs can read them; they are not durable yet.
         Raises: OperationalError.
         """
-        with _explain_write_errors(self.path):
+        with _report_errors(self.path):
             self.file.flush()
 
     def flush(self) -> int:
         """Make all rows durable and return the file's length in bytes. Raises: OperationalError."""
         self.make_readable()
-        with _explain_write_errors(self.path):
+        with _report_errors(self.path):
             if not is_device(self.path):
                 os.fsync(self.file.fileno())
         return self.byte_count
 
     def close(self) -> None:
         """Close the file. Raises: OperationalError."""
-        with _explain_write_errors(self.path):
+        with _report_errors(self.path):
             self.file.close()
-
-
-@contextmanager
-def _explain_write_errors(path: Path) -> Iterator[None]:
-    """Context manager that turns OSError into OperationalError with path and remedy."""
-    try:
-        yield
-    except OSError as error:
-        remedy = (
-            "Make room, then start again: it goes on."
-            if error.errno in NO_ROOM
-            else "Name a file that may be written."
-        )
-        raise OperationalError(
-            f"{path}: cannot be written ({error.strerror or error})", remedy
-        ) from error
 
 
 def serialise_row(row: Any) -> str:

@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import inf
 from time import perf_counter
 from typing import Any, ClassVar, Final
 
@@ -30,7 +29,16 @@ from shiq.streams.front.intake import (
     StreamTime,
     leftovers_to_rows,
 )
-from shiq.streams.front.operator import BatchReport, Columns, PartitionedEvents, RejectedEvent, Row
+from shiq.streams.front.operator import (
+    BatchReport,
+    BucketState,
+    Collector,
+    Columns,
+    Operator,
+    PartitionedEvents,
+    RejectedEvent,
+    Row,
+)
 from shiq.streams.front.sinks import serialise_row
 from shiq.streams.rules.model import Evaluator
 from shiq.streams.rules.operators import load_functions
@@ -47,7 +55,7 @@ from shiq.streams.rules.tokens import END_OF_POINT, AtomError, read_atom
 
 
 @dataclass(frozen=True)
-class RulesOperator:
+class RulesOperator(Operator):
     """Stream operator that evaluates a rule program, split into buckets by the program's key
     (implements `shiq.streams.front.operator.Operator`).
 
@@ -59,8 +67,6 @@ class RulesOperator:
     ignored.
     """
 
-    shows_events: ClassVar[bool] = False
-    is_stateful: ClassVar[bool] = True
     program: Program
     options: EvaluationOptions
     limits: EventLimits = field(default_factory=EventLimits)
@@ -145,7 +151,7 @@ class RulesOperator:
 
 
 @dataclass(frozen=True)
-class RulesState:
+class RulesState(BucketState):
     """State of one bucket: the session that evaluates the bucket's program."""
 
     operator: RulesOperator
@@ -241,7 +247,7 @@ class RuleIntake(EventIntake):
 
 
 @dataclass
-class RulesCollector:
+class RulesCollector(Collector[RulesResult]):
     """Writes the model of each time point as an output row (implements
     `shiq.streams.front.operator.Collector`).
 
@@ -250,9 +256,8 @@ class RulesCollector:
     """
 
     name: ClassVar[str] = "rules"
-    batch_size: ClassVar[int] = 1_000
     steps_by_point: ClassVar[bool] = True
-    max_wait_seconds: ClassVar[float] = inf
+    batch_size = 1_000
     base_operator: RulesOperator
     intake: RuleIntake
     write: Callable[[Sequence[str]], None]
