@@ -327,60 +327,6 @@ def _select_class_atoms(atoms: Iterable[Atom]) -> frozenset[Atom]:
 # the first would leave a choice between D and ∀r.¬…. The names are new, so nothing else follows.
 
 
-_NAME_PREFIX = "urn:discovery:q"
-
-
-@dataclass
-class LeftSideRewriter:
-    """Rewriter that names nested class expressions on the left of inclusions, to keep axioms Horn.
-
-    A ⊓ ∃r.(B ⊓ ∃s.C) ⊑ D becomes ∃s.C ⊑ Q₁, B ⊓ Q₁ ⊑ Q₂, ∃r.Q₂ ⊑ Q₃, A ⊓ Q₃ ⊑ D. As a clause of
-    SHIQ the original would leave a choice between D and ∀r.¬…. The names Qᵢ are new, so nothing
-    else is entailed.
-    axioms: definitions of the names.
-    """
-
-    axioms: list[owl.Axiom] = field(default_factory=list)
-    _names: dict[owl.ClassExpression, owl.Class] = field(default_factory=dict)
-
-    def rewrite(self, axioms: Iterable[owl.Axiom]) -> list[owl.Axiom]:
-        """Rewrite axioms; append the axioms that define the new names."""
-        found = [axiom for each in axioms for axiom in self._rewrite_axiom(each)]
-        return [*found, *self.axioms]
-
-    def _rewrite_axiom(self, axiom: owl.Axiom) -> Iterator[owl.Axiom]:
-        """Yield the axioms that replace an axiom."""
-        match axiom:
-            case owl.SubClassOf(sub, sup):
-                yield owl.SubClassOf(self.rewrite_left_side(sub), sup)
-            case owl.EquivalentClasses(expressions) if any(
-                not isinstance(e, owl.Class) for e in expressions
-            ):
-                for first, second in zip(expressions, (*expressions[1:], expressions[0])):
-                    yield owl.SubClassOf(self.rewrite_left_side(first), second)
-            case _:
-                yield axiom
-
-    def rewrite_left_side(self, expression: owl.ClassExpression) -> owl.ClassExpression:
-        """Replace conjunctions and restrictions inside the left side of an inclusion by names."""
-        match expression:
-            case owl.ObjectIntersectionOf(operands):
-                return owl.ObjectIntersectionOf(tuple(map(self._name_restriction, operands)))
-            case owl.ObjectSomeValuesFrom(property, filler):
-                return owl.ObjectSomeValuesFrom(property, self._name_restriction(filler))
-        return expression
-
-    def _name_restriction(self, expression: owl.ClassExpression) -> owl.ClassExpression:
-        """Name for a conjunction or existential restriction; other expressions stay."""
-        if not isinstance(expression, owl.ObjectIntersectionOf | owl.ObjectSomeValuesFrom):
-            return expression
-        found = self._names.get(expression)
-        if found is None:
-            found = self._names[expression] = owl.Class(f"{_NAME_PREFIX}:{len(self._names)}")
-            self.axioms.append(owl.SubClassOf(self.rewrite_left_side(expression), found))
-        return found
-
-
 _CLASS_PREFIX = "urn:discovery:v"
 
 
@@ -505,19 +451,12 @@ class MinerKnowledge:
     # --- asking -----------------------------------------------------------------------------------
 
     @cached_property
-    def _horn_axioms(self) -> list[owl.Axiom]:
-        """Axioms of T, and definitions of names for the vocabulary's classes, kept Horn."""
-        defined = [
-            owl.SubClassOf(c, owl.Class(name))
-            for name, c in zip(self._class_texts_by_name, self.classes)
-        ]
-        return LeftSideRewriter().rewrite(
-            (
-                *self.tbox.axioms,
-                *defined,
-                *(owl.SubClassOf(name, c) for c, name in self._assertion_names.items()),
-            )
-        )
+    def _axioms(self) -> list[owl.Axiom]:
+        """Axioms of T, and definitions of the names that stand for the vocabulary's classes."""
+        names = zip(self._class_texts_by_name, self.classes)
+        defined = [owl.SubClassOf(c, owl.Class(name)) for name, c in names]
+        asserted = [owl.SubClassOf(name, c) for c, name in self._assertion_names.items()]
+        return [*self.tbox.axioms, *defined, *asserted]
 
     @cached_property
     def _class_texts_by_name(self) -> dict[str, str]:
@@ -542,7 +481,7 @@ class MinerKnowledge:
 
     def _make_entailer(self, static: Sequence[owl.Assertion]) -> Entailer:
         """Make an entailment engine over T and ``static``, for the vocabulary and all roles."""
-        premises = Premises.build(self._horn_axioms, self._name_complex_classes(static))
+        premises = Premises.build(self._axioms, self._name_complex_classes(static))
         return Entailer(
             premises,
             [owl.Class(name) for name in self._class_texts_by_name],
