@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from shiq.answers.verdict import Verdict
-from shiq.columns.arrays import Ints
 from shiq.errors import UsageError
 from shiq.streams.consistency.operator import (
     EVENTS_PER_BATCH,
@@ -22,8 +19,13 @@ from shiq.streams.consistency.operator import (
     ConsistencySettings,
 )
 from shiq.streams.consistency.plan import StreamPlan
-from shiq.streams.consistency.spans import Spans
-from shiq.streams.consistency.verdicts import ObservedEvent, QuarantineObserver, Row, StreamResult
+from shiq.streams.consistency.verdicts import (
+    EventObserver,
+    ObservedEvent,
+    QuarantineObserver,
+    Row,
+    StreamResult,
+)
 from shiq.streams.front.event import Event, Record
 from shiq.streams.front.intake import EventIntake, RejectLog, WatermarkTracker
 from shiq.streams.front.local import LocalRunner
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class StoreObserver:  # a `EventObserver`
+class StoreObserver(EventObserver):  # a `EventObserver`
     """Observer that checks the events in the window together with a store, by the full reasoner for
     SHIQ(D).
 
@@ -62,22 +64,9 @@ class StoreObserver:  # a `EventObserver`
     name: str = "store"
     _last: tuple[frozenset[str], Result] | None = None
 
-    def start(self, static: Spans) -> None:
-        """Ignore ``static``: the store contains the static assertions already."""
-
     def observe(self, text: str, event: ObservedEvent) -> None:
         """Remember the triples of an event for the windows that contain it."""
         self.content.setdefault(event.t, []).extend(event.triples)
-
-    def observe_rejected(self, text: str) -> None:
-        """Do nothing: a rejected record belongs to no window."""
-
-    def needed_individuals(self) -> Ints:
-        """Return an empty array: the observer refers to no individuals by id."""
-        return np.empty(0, np.int64)
-
-    def renumber(self, numbers: Mapping[int, int]) -> None:
-        """Do nothing: the observer refers to no individuals by id."""
 
     def advance_watermark(self, upto: int) -> tuple[Sequence[Row], Sequence[int]]:
         """Check the windows that end at ``upto`` or before. Return output rows of their conflicts

@@ -8,7 +8,7 @@ of joined spans is a maximal span, and needs no joining again. Proof: THEORY, "S
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from shiq.columns.arrays import Ints
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
+Period: TypeAlias = tuple[int, int]
 #: Before and after all time: what is static is live from one to the other.
 BEGINNING, END = -1, (1 << 63) - 1
 
@@ -39,6 +40,17 @@ class Spans(NamedTuple):
 def empty_spans() -> Spans:
     """Make a table without periods."""
     return Spans(*(np.empty(0, np.int64) for _ in range(3)))
+
+
+def join_periods(periods: Iterable[Period]) -> list[Period]:
+    """Sort periods, each its first and last time, and join those that overlap or touch."""
+    joined: list[Period] = []
+    for start, end in sorted(periods):
+        if joined and start <= joined[-1][1] + 1:
+            joined[-1] = joined[-1][0], max(joined[-1][1], end)
+        else:
+            joined.append((start, end))
+    return joined
 
 
 def make_live_spans(code: Ints, time: Ints, window: int) -> Spans:

@@ -26,9 +26,11 @@ from shiq.streams.consistency.spans import (
     BEGINNING,
     END,
     Flags,
+    Period,
     Spans,
     empty_spans,
     find_run_starts,
+    join_periods,
     join_spans,
     last_live_time,
     make_live_spans,
@@ -45,7 +47,7 @@ from shiq.streams.consistency.violations import ViolationFinder, Violations, con
 
 
 #: Joined spans of a label.
-LabelSpans: TypeAlias = list[tuple[int, int]]
+LabelSpans: TypeAlias = list[Period]
 
 
 class SuspectStrategy:
@@ -144,13 +146,7 @@ def add_span(live: LabelSpans, start: int, end: int) -> LabelSpans:
     """Add the period from ``start`` to ``end`` to the disjoint live periods of a label, joining
     those that touch.
     """
-    kept = []
-    for s, e in live:
-        if s - 1 <= end and e >= start - 1:
-            start, end = min(s, start), max(e, end)
-        else:
-            kept.append((s, e))
-    return sorted([*kept, (start, end)]) if kept else [(start, end)]
+    return join_periods([*live, (start, end)])
 
 
 class BoltStrategy(SuspectStrategy):

@@ -17,12 +17,18 @@ import numpy as np
 
 from shiq.columns.arrays import Ints
 from shiq.streams.consistency.negative_inclusions import RootMasks, Words
-from shiq.streams.consistency.spans import Spans, empty_spans, join_spans, make_live_spans
+from shiq.streams.consistency.spans import (
+    Period,
+    Spans,
+    empty_spans,
+    join_periods,
+    join_spans,
+    make_live_spans,
+)
 from shiq.streams.front.event import Event
 from shiq.streams.front.operator import StreamAnswer, stream_verdict
 
 Row: TypeAlias = dict[str, Any]
-Span: TypeAlias = tuple[int, int]
 
 
 @dataclass
@@ -42,7 +48,7 @@ class VerdictTimeline:
     is_always_undetermined: bool = False
     inconsistency_changes: Counter[int] = field(default_factory=Counter)
     doubt_changes: Counter[int] = field(default_factory=Counter)
-    spans: dict[str, list[Span]] = field(default_factory=dict)
+    spans: dict[str, list[Period]] = field(default_factory=dict)
 
     def record_unused_event(self, t: int | None) -> None:
         """Put the verdict in doubt while an unused event with the time ``t`` could be live; at all
@@ -68,7 +74,7 @@ class VerdictTimeline:
         those can get no further periods.
         """
         for name in [name for name in self.spans if name not in live]:
-            _count_span_ends(self.inconsistency_changes, _join_spans(sorted(self.spans.pop(name))))
+            _count_span_ends(self.inconsistency_changes, join_periods(self.spans.pop(name)))
 
     def make_verdict_rows(self, first: int, last: int) -> list[Row]:
         """Make output rows that cover [first, last]: one per run of times with equal verdict and
@@ -124,18 +130,7 @@ class VerdictTimeline:
         self.spans = {name: [(start, end) for start, end in found] for name, found in spans.items()}
 
 
-def _join_spans(spans: Sequence[Span]) -> list[Span]:
-    """Join overlapping and touching periods, which are sorted."""
-    joined: list[Span] = []
-    for start, end in spans:
-        if joined and start <= joined[-1][1] + 1:
-            joined[-1] = joined[-1][0], max(joined[-1][1], end)
-        else:
-            joined.append((start, end))
-    return joined
-
-
-def _count_span_ends(changes: Counter[int], spans: Iterable[Span]) -> None:
+def _count_span_ends(changes: Counter[int], spans: Iterable[Period]) -> None:
     """Add periods to ``changes``, by time: +1 at each start, -1 after each end."""
     for start, end in spans:
         changes[start] += 1
@@ -175,18 +170,22 @@ class ObservedEvent:
 
 
 class EventObserver(Protocol):
-    """Interface of an observer, which receives each used event and each advance of the watermark."""
+    """Interface of an observer, which receives each used event and each advance of the watermark.
+    By default it ignores rejected records, and refers to no individuals by id.
+    """
 
     name: str
 
     def start(self, static: Spans) -> None:
         """Receive the assertions that hold at all times; called once, before the first event."""
+        return
 
     def observe(self, text: str, event: ObservedEvent) -> None:
         """Receive an event that the check uses; ``text`` is its record."""
 
     def observe_rejected(self, text: str) -> None:
         """Receive the text of a record that the check does not use."""
+        return
 
     def advance_watermark(self, upto: int) -> tuple[Sequence[Row], Sequence[int]]:
         """Process all events up to the time ``upto``; return final output rows, and times whose
@@ -195,11 +194,13 @@ class EventObserver(Protocol):
 
     def needed_individuals(self) -> Ints:
         """Ids of the individuals that the observer still refers to."""
+        return np.empty(0, np.int64)
 
     def renumber(self, numbers: Mapping[int, int]) -> None:
         """Replace the ids of individuals. ``numbers``: new ids by old ones; individuals that it
         lacks are forgotten.
         """
+        return
 
     def state(self) -> Any:
         """JSON state for a checkpoint; `restore` reads it."""
@@ -242,7 +243,7 @@ class WaitingEvent:
 
 
 @dataclass
-class QuarantineObserver:  # a `EventObserver`
+class QuarantineObserver(EventObserver):  # a `EventObserver`
     """Observer that accepts events in order of time; an event that contradicts accepted ones goes
     to quarantine.
 

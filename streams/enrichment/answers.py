@@ -128,24 +128,19 @@ _TYPE_SET_TEXTS: dict[frozenset[str], str] = {}
 _MOST_TYPE_SET_TEXTS = 100_000
 
 
-def serialise_row(answer: EnrichedEvent, line: int, t: int | None, identifier: str | None) -> str:
-    """Serialise the output row of an event."""
-    return join_row(line, answer.hit, *split_row(answer, t, identifier))
-
-
-def split_row(answer: EnrichedEvent, t: int | None, identifier: str | None) -> tuple[str, str]:
-    """Two parts of an output row, to which `join_row` adds the line number and whether it was a
-    cache hit.
-    """
-    entry = answer.entry
+def event_members(line: int, t: int | None, identifier: str | None) -> str:
+    """Serialise the members of an output row that identify an event."""
     name = "null" if identifier is None else _quoted(identifier)
-    first = f'"t": {"null" if t is None else t}, "id": {name}, "verdict": "{entry.verdict.value}"'
-    return first, f'{serialise_types(answer)}, "reason": {_quoted(entry.reason)}}}'
+    return f'"line": {line}, "t": {"null" if t is None else t}, "id": {name}'
 
 
-def join_row(line: int, hit: bool, first: str, second: str) -> str:
-    """Join the parts of a row with its line number and whether it was a cache hit."""
-    return f'{{"line": {line}, {first}, "hit": {"true" if hit else "false"}, {second}'
+def serialise_row(members: str, answer: EnrichedEvent) -> str:
+    """Serialise the output row of an event or window; it begins with the ``members`` that identify
+    it.
+    """
+    entry, hit = answer.entry, "true" if answer.hit else "false"
+    found = f'{members}, "verdict": "{entry.verdict.value}", "hit": {hit}'
+    return f'{{{found}, {serialise_types(answer)}, "reason": {_quoted(entry.reason)}}}'
 
 
 def add_row_member(row: str, name: str, value: str) -> str:

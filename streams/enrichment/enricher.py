@@ -179,18 +179,12 @@ class Enricher:
         """Enrich ``event``: N-Triples lines, an `ABox` or an rdflib Graph; with a mapping a raw
         record (dict).
         """
-        begun = perf_counter()
         reader = self.reader
-        found = self._answer(reader.make_question(event), reader)
-        self.counts.seconds["keys"] += perf_counter() - begun
-        return self.count_answer(found)
+        return self._count_timed(perf_counter(), self._answer(reader.make_question(event), reader))
 
     def answer(self, asked: EventQuestion | EnrichedEvent, reader: EventReader) -> EnrichedEvent:
         """Answer the question about an event, and count the outcome."""
-        begun = perf_counter()
-        found = self._answer(asked, reader)
-        self.counts.seconds["keys"] += perf_counter() - begun
-        return self.count_answer(found)
+        return self._count_timed(perf_counter(), self._answer(asked, reader))
 
     def _answer(
         self, question: EventQuestion | EnrichedEvent, reader: EventReader
@@ -223,8 +217,10 @@ class Enricher:
         """Enrich the next window of a stream, reusing the components of the window before."""
         if not self.entries.capacity:
             return self.enrich(join_events(event.given_lines for event in events))
-        begun = perf_counter()
-        found = self.components.enrich_window(events, self.reader)
+        return self._count_timed(perf_counter(), self.components.enrich_window(events, self.reader))
+
+    def _count_timed(self, begun: float, found: EnrichedEvent) -> EnrichedEvent:
+        """Count an answer and the seconds since ``begun``, and return it."""
         self.counts.seconds["keys"] += perf_counter() - begun
         return self.count_answer(found)
 

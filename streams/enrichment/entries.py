@@ -182,12 +182,15 @@ class EntriesFile:
 
     def append(self, rows: Sequence[EntryRow]) -> None:
         """Append rows in one transaction. Raises: OSError."""
-        with _SqliteAsOSError(), closing(sqlite3.connect(self.path)) as file, file:
-            for statement in _CREATE_STATEMENTS:
-                file.execute(statement)
-            if file.execute("select by from made").fetchone() is None:
-                file.execute("insert into made values (?)", (self.digest,))
-            file.executemany("insert or replace into entries values (?, ?, ?)", rows)
+        try:
+            with closing(sqlite3.connect(self.path)) as file, file:
+                for statement in _CREATE_STATEMENTS:
+                    file.execute(statement)
+                if file.execute("select by from made").fetchone() is None:
+                    file.execute("insert into made values (?)", (self.digest,))
+                file.executemany("insert or replace into entries values (?, ?, ?)", rows)
+        except sqlite3.Error as error:
+            raise OSError(str(error)) from error
 
     def remove(self) -> None:
         """Delete the file. Raises: OSError."""
@@ -198,15 +201,3 @@ class EntriesFile:
         """Delete the file and continue with another ``digest``, since the static data changed."""
         self.digest, self._saved_keys = f"{digest} {shiq.__version__} {SCHEMA_VERSION}", set()
         self.remove()
-
-
-class _SqliteAsOSError:
-    """Context manager: raise errors of SQLite as OSError."""
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: object
-    ) -> None:
-        if isinstance(error, sqlite3.Error):
-            raise OSError(str(error)) from error

@@ -25,6 +25,7 @@ from shiq.inputs.sources import FileSource
 from shiq.rdf.json_text import NOWHERE
 from shiq.rdf.jsonld import read_json
 from shiq.rdf.triples import Rejects, Triples, number_labels, term_text
+from shiq.rml.program import JsonNumber
 from shiq.streams.enrichment.knowledge import allow_hint
 from shiq.streams.front.event import EventError, parse_time
 
@@ -179,7 +180,7 @@ def parse_jsonld_record(
         found = json.loads(text)
         if not isinstance(found, dict):
             raise EventError("a JSON object is needed")
-        t, given = _parse_record_time(found.get("t"), unit), found.get("@id", found.get("id"))
+        t, given = parse_optional_time(found.get("t"), unit), found.get("@id", found.get("id"))
         name = given if isinstance(given, str) else None
         is_kept = "t" in found and "t" in find_defined_terms(found, catalog)
         members = [*_split_members(text)]
@@ -220,11 +221,15 @@ def _skip_blanks(text: str, at: int) -> int:
     return at
 
 
-def _parse_record_time(t: object, unit: str) -> int | None:
+def parse_optional_time(t: object, unit: str) -> int | None:
     """Parse a record's time; None if it has none."""
     try:
-        return None if t is None else parse_time({"t": t}, unit)
-    except EventError:
+        return (
+            None
+            if t is None
+            else parse_time({"t": int(t) if isinstance(t, JsonNumber) else t}, unit)
+        )
+    except ValueError:
         return None
 
 

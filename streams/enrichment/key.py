@@ -24,13 +24,14 @@ from shiq.model.walk import parts, rebuild
 from shiq.rml.model import TYPE, Statement, is_resource
 from shiq.streams.enrichment.knowledge import StaticKnowledge, is_simple
 from shiq.streams.enrichment.statements import (
+    DIFFERENT_FROM,
+    SAME_AS,
     PredicateKind,
     UnkeyableEventError,
     ValueRegions,
     Vocabulary,
     class_key_text,
     parse_literal,
-    simple_assertion_to_tokens,
     token_of,
 )
 
@@ -42,8 +43,12 @@ def assertion_to_tokens(assertion: owl.Assertion) -> Statement:
     only.
     """
     match assertion:
-        case owl.ClassAssertion(expression, one) if not isinstance(expression, owl.Class):
+        case owl.ClassAssertion(owl.Class(iri), one):
+            return token_of(one), TYPE, f"<{iri}>"
+        case owl.ClassAssertion(expression, one):
             return token_of(one), TYPE, f"({normalise_expression(expression)})"
+        case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), one, other):
+            return token_of(one), f"<{iri}>", token_of(other)
         case owl.ObjectPropertyAssertion(owl.ObjectInverseOf(property), one, other):
             return token_of(other), f"<{property.iri}>", token_of(one)
         case owl.NegativeObjectPropertyAssertion(owl.ObjectInverseOf(property), one, other):
@@ -52,9 +57,13 @@ def assertion_to_tokens(assertion: owl.Assertion) -> Statement:
             return token_of(one), f"¬<{iri}>", token_of(other)
         case owl.NegativeDataPropertyAssertion(property, one, value):
             return token_of(one), f"¬<{property.iri}>", literal_text(value)
-    found = simple_assertion_to_tokens(assertion)
-    assert found is not None
-    return found
+        case owl.DataPropertyAssertion(property, one, value):
+            return token_of(one), f"<{property.iri}>", literal_text(value)
+        case owl.SameIndividual(one, other):
+            return token_of(one), SAME_AS, token_of(other)
+        case owl.DifferentIndividuals(one, other):
+            return token_of(one), DIFFERENT_FROM, token_of(other)
+    raise AssertionError
 
 
 def find_individuals(assertion: owl.Assertion) -> list[str]:
@@ -186,14 +195,6 @@ class KeyMaker:
         #: What literals among the objects stand for, where the statements were read already.
         self._literals: Mapping[str, owl.Literal] | None = None
 
-    def key_of_statements(self, statements: Iterable[Statement]) -> EventKey:
-        """Key of statements as tokens. Raises: UnkeyableEventError for unusual statements,
-        IllTypedError.
-        """
-        return self._find_key_by_pattern(
-            statements if isinstance(statements, list) else list(statements)
-        )
-
     def key_of_assertions(self, assertions: Sequence[owl.Assertion]) -> EventKey:
         """Key of assertions of any kind. Raises: IllTypedError."""
         keys = self
@@ -219,9 +220,11 @@ class KeyMaker:
         finally:
             keys._literals = None
 
-    def _find_key_by_pattern(self, statements: Sequence[Statement]) -> EventKey:
-        """Key of statements, cached by their pattern: the statements with the event's own
+    def key_of_statements(self, statements: Sequence[Statement]) -> EventKey:
+        """Key of statements as tokens, cached by their pattern: the statements with the event's own
         individuals replaced by order of occurrence.
+
+        Raises: UnkeyableEventError for unusual statements, IllTypedError.
         """
         known, fixed, seen = self._known_statements, self.fixed_tokens, dict[Any, int]()
         pattern: list[Any] = []

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from shiq import model as owl
 from shiq.answers.verdict import Verdict
@@ -26,7 +26,7 @@ from shiq.rml.program import (
 )
 from shiq.streams.enrichment.answers import EnrichedEvent
 from shiq.streams.enrichment.cache import CacheEntry
-from shiq.streams.enrichment.jsonld import JsonRecord, parse_jsonld_record
+from shiq.streams.enrichment.jsonld import JsonRecord, parse_jsonld_record, parse_optional_time
 from shiq.streams.enrichment.key import CountedValue, EventKey, IllTypedError, KeyMaker
 from shiq.streams.enrichment.knowledge import StaticKnowledge
 from shiq.streams.enrichment.statements import (
@@ -36,7 +36,7 @@ from shiq.streams.enrichment.statements import (
     split_lines,
     to_assertions,
 )
-from shiq.streams.front.event import Event, EventError, Record, event_from_record, parse_time
+from shiq.streams.front.event import Event, EventError, Record, event_from_record
 from shiq.support import LazySequence
 
 
@@ -237,7 +237,12 @@ class RecordReader:
             assert reader is not None
             return RecordEvent(*reader.read_jsonld(record.data, self.unit))
         raw = self._parse_raw(record.data)
-        return RecordEvent(_parse_record_time(raw, self.unit), _record_id(raw), raw)
+        name = raw.get("id")
+        return RecordEvent(
+            parse_optional_time(raw.get("t"), self.unit),
+            str(name) if isinstance(name, str) else None,
+            raw,
+        )
 
     def parse_timed(self, record: Record, reader: EventReader) -> Event:
         """Parse a record that must have a time as an event. Raises: EventError."""
@@ -270,38 +275,13 @@ class RecordReader:
         return {name: value for name, value in zip(self.head, found) if value != ""}
 
 
-def _parse_record_time(raw: dict[str, Any], unit: str) -> int | None:
-    """Time of a raw record; None if it has none."""
-    t = raw.get("t")
-    try:
-        return (
-            None
-            if t is None
-            else parse_time({"t": int(t) if isinstance(t, JsonNumber) else t}, unit)
-        )
-    except ValueError:
-        return None
-
-
-def _record_id(raw: dict[str, Any]) -> str | None:
-    """Member ``id`` of a raw record if it is a text."""
-    found = raw.get("id")
-    return str(found) if isinstance(found, str) else None
-
-
 #: Literals of one term, and combinations of what a key rests on, that are remembered.
 _MOST_CACHED: Final = 200_000
 
 
-@dataclass(frozen=True)
-class _TermSlot:
-    """Position in a mapping's statements whose term varies by record.
-
-    make: makes its token from a row; predicate: of a literal
-    """
-
-    make: Callable[[Any], str]
-    predicate: str
+#: Position in a mapping's statements whose term varies by record: makes its token from a row; and
+#: the predicate, if it is a literal.
+_TermSlot: TypeAlias = tuple[Callable[[Any], str], str]
 
 
 class MappedRecordKeys:
@@ -359,9 +339,7 @@ class MappedRecordKeys:
                 self._constants.setdefault(term.constant, -1 - len(self._constants))
             return term.constant
         is_literal = isinstance(term, TermMap) and term.kind == "Literal"
-        self._slots.append(
-            _TermSlot(_make_token_function(term, program), predicate if is_literal else "")
-        )
+        self._slots.append((_make_token_function(term, program), predicate if is_literal else ""))
         self._codes.append({} if is_literal else None)
         return len(self._slots) - 1
 
@@ -370,7 +348,7 @@ class MappedRecordKeys:
         general reader is needed.
         """
         try:
-            tokens = [slot.make(record) for slot in self._slots]
+            tokens = [make_token(record) for make_token, _ in self._slots]
         except (LookupError, TypeError):
             return None
         fixed, seen, codes = self.keys.fixed_tokens, self._constants.copy(), list[Any]()
@@ -386,7 +364,7 @@ class MappedRecordKeys:
                 if len(memo) >= _MOST_CACHED:
                     memo.clear()
                 said = memo[token] = self.keys.normalise_statement(
-                    self._slots[len(codes)].predicate, token
+                    self._slots[len(codes)][1], token
                 )
             codes.append(
                 (said.atom, seen.setdefault(said.value, len(seen)))

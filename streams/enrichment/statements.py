@@ -200,22 +200,6 @@ def token_of(individual: str) -> str:
     return individual if individual.startswith("_:") else f"<{individual}>"
 
 
-def simple_assertion_to_tokens(assertion: owl.Assertion) -> Statement | None:
-    """Convert a positive assertion on named classes and properties to tokens; None for others."""
-    match assertion:
-        case owl.ClassAssertion(owl.Class(iri), one):
-            return token_of(one), TYPE, f"<{iri}>"
-        case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), one, other):
-            return token_of(one), f"<{iri}>", token_of(other)
-        case owl.DataPropertyAssertion(owl.DataProperty(iri), one, value):
-            return token_of(one), f"<{iri}>", literal_text(value)
-        case owl.SameIndividual(one, other):
-            return token_of(one), SAME_AS, token_of(other)
-        case owl.DifferentIndividuals(one, other):
-            return token_of(one), DIFFERENT_FROM, token_of(other)
-    return None
-
-
 @dataclass(frozen=True, eq=False)
 class ValueRegions:
     """Partition of data values into regions within which the ontology cannot distinguish values.

@@ -24,10 +24,10 @@ from shiq.streams.enrichment.answers import (
     EnrichedEvent,
     EnrichmentCounts,
     add_row_member,
+    event_members,
     has_type,
     make_entry,
     serialise_row,
-    serialise_types,
 )
 from shiq.streams.enrichment.cache import CacheEntry
 from shiq.streams.enrichment.components import EventWindows, TimedWindowEvent
@@ -242,7 +242,7 @@ class EnrichmentCollector(Collector[StreamAnswer]):
             return
         if found.reason.startswith("triple "):
             found = found.with_reason(f"line {line}, {found.reason}")
-        row = serialise_row(found, line, raw.t, raw.id)
+        row = serialise_row(event_members(line, raw.t, raw.id), found)
         if self.rows.explain and type(question) is EventQuestion:
             reasons = self.enricher.explain(question, found, self.rows.explain)
             row = add_row_member(row, "explanations", json.dumps(reasons, ensure_ascii=False))
@@ -259,11 +259,8 @@ class EnrichmentCollector(Collector[StreamAnswer]):
             spent = perf_counter() - begun
             if not self.rows.only or has_type(found, self.rows.only):
                 lines = json.dumps([held.line for held in inside])
-                reason = json.dumps(found.reason, ensure_ascii=False)
-                hit = "true" if found.hit else "false"
-                told = f'"verdict": "{found.verdict.value}", "hit": {hit}, {serialise_types(found)}, "reason": {reason}'
                 span = f"[{c - self.windows.width}, {c}]"
-                row = f'{{"window": {span}, "lines": {lines}, {told}}}'
+                row = serialise_row(f'"window": {span}, "lines": {lines}', found)
                 self.add_row(
                     add_row_member(row, "seconds", f"{spent:.6f}") if self.rows.timings else row
                 )
