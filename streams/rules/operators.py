@@ -522,7 +522,7 @@ class StepExecutor:
                 if found
                 else NO_ROWS
             )
-            if isinstance(term, Variable) and term.name in step.new and term.name not in gained:
+            if isinstance(term, Variable) and term.name in step.binds and term.name not in gained:
                 gained[term.name] = output
                 continue
             wanted, has = self.evaluate_term(
@@ -587,9 +587,7 @@ class StepExecutor:
             count,
         )
         result = value[inverse]
-        after = Bindings(
-            {**bindings.columns, **dict.fromkeys(step.bound_variables, result)}, bindings.count
-        )
+        after = Bindings({**bindings.columns, **dict.fromkeys(step.binds, result)}, bindings.count)
         fits, valid = np.ones(bindings.count, np.bool_), None
         for relation, term in step.aggregate.guards:
             wanted, has = self.evaluate_term(term, after)

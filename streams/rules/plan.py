@@ -88,8 +88,21 @@ class StreamingPattern:
 Conjunct: TypeAlias = StreamingPattern | ComparisonLiteral | FunctionCall | Aggregate
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PlanStep:
+    """Step of a join plan.
+
+    reads: columns that it reads. binds: variables that it binds. keep: columns that later steps or
+    the result need.
+    """
+
+    reads: frozenset[str]
+    binds: frozenset[str] = frozenset()
+    keep: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, eq=False)
-class JoinStep:
+class JoinStep(PlanStep):
     """Plan step that joins variable bindings with the rows of a literal's window view.
 
     positions, sources: bound arguments by index, with their variable or code. new: indexes and
@@ -107,38 +120,33 @@ class JoinStep:
     reads_before: bool
     #: Whether it is what the plan begins with, of which only m is asked.
     is_seed: bool = False
-    keep: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
-class CheckStep:
+class CheckStep(PlanStep):
     """Plan step that keeps bindings whose row is in a window view (or is not), or by its count."""
 
     pattern: StreamingPattern
     reads_before: bool
-    keep: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
-class CompareStep:
+class CompareStep(PlanStep):
     """Plan step that tests a comparison or, if given, binds its variable ``bound_variable``."""
 
     comparison: ComparisonLiteral
     bound_variable: str | None = None
-    keep: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
-class CallStep:
-    """Plan step that calls a Python function; ``new``: output variables that the step binds."""
+class CallStep(PlanStep):
+    """Plan step that calls a Python function and binds its new output variables."""
 
     external: FunctionCall
-    new: frozenset[str]
-    keep: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
-class AggregateStep:
+class AggregateStep(PlanStep):
     """Plan step that computes an aggregate for each distinct binding of ``shared_variables``, and
     binds its value.
     """
@@ -146,8 +154,6 @@ class AggregateStep:
     aggregate: Aggregate
     shared_variables: tuple[str, ...]
     elements: tuple[tuple[tuple[Step, ...], tuple[Term, ...]], ...]
-    bound_variables: frozenset[str]
-    keep: frozenset[str] = frozenset()
 
 
 Step: TypeAlias = JoinStep | CheckStep | CompareStep | CallStep | AggregateStep
@@ -283,8 +289,8 @@ class Planner:
             left.remove(chosen)
             step = self._make_step(chosen, known, delta and seed is not None and chosen > seed)
             if chosen == seed and isinstance(step, JoinStep):
-                step = replace(step, is_seed=True)
-            known |= _variables_bound_by_step(step)
+                step = replace(step, is_seed=True, reads=step.reads | {COUNTED})
+            known |= step.binds
             steps.append(step)
         return self._trim_columns(first, steps, {SIGN} if delta else set())
 
@@ -296,7 +302,7 @@ class Planner:
         trimmed: list[Step] = []
         for step in reversed(steps):
             trimmed.append(replace(step, keep=frozenset(needed)))
-            needed |= _variables_read_by_step(step)
+            needed |= step.reads
         return JoinPlan(seed, tuple(reversed(trimmed)), frozenset(needed))
 
     def _choose_next_conjunct(self, left: Sequence[int], known: set[str], measured: bool) -> int:
@@ -370,7 +376,8 @@ class Planner:
         if isinstance(conjunct, ComparisonLiteral):
             return _make_compare_step(conjunct, known)
         if isinstance(conjunct, FunctionCall):
-            return CallStep(conjunct, frozenset(names_of_variables(*conjunct.outputs) - known))
+            new = frozenset(names_of_variables(*conjunct.outputs) - known)
+            return CallStep(conjunct, reads=frozenset(conjunct_variables(conjunct)), binds=new)
         shared = tuple(sorted(self._shared_variables(conjunct)))
         elements = []
         for element in conjunct.elements:
@@ -379,9 +386,9 @@ class Planner:
                 self.elements(element.body), wanted, self.elements, self.global_variables
             )
             elements.append((inner.plan_join(bound=(GROUP, *shared)).steps, element.terms))
-        return AggregateStep(
-            conjunct, shared, tuple(elements), _variables_bound_by_aggregate(conjunct, known)
-        )
+        reads = frozenset((*shared, *names_of_variables(*(term for _, term in conjunct.guards))))
+        binds = _variables_bound_by_aggregate(conjunct, known)
+        return AggregateStep(conjunct, shared, tuple(elements), reads=reads, binds=binds)
 
 
 def _is_comparison_ready(comparison: ComparisonLiteral, known: set[str]) -> bool:
@@ -429,19 +436,18 @@ def _make_compare_step(comparison: ComparisonLiteral, known: set[str]) -> Compar
         comparison = replace(
             comparison, left_term=comparison.right_term, right_term=comparison.left_term
         )
-    return CompareStep(comparison, gives)
+    reads = frozenset(conjunct_variables(comparison))
+    return CompareStep(comparison, gives, reads=reads, binds=frozenset({gives} if gives else ()))
 
 
 def _make_join_step(
     pattern: StreamingPattern, known: set[str], before: bool
 ) -> JoinStep | CheckStep:
     """Plan step for a streaming literal: a check if all its variables are bound, or a join."""
-    asked = pattern.threshold
-    if asked is None or not pattern.is_positive:
-        if pattern.variable_names <= known:
-            return CheckStep(pattern, before)
+    asked, reads = pattern.threshold, frozenset(conjunct_variables(pattern))
+    if (asked is None or not pattern.is_positive) and pattern.variable_names <= known:
+        return CheckStep(pattern, before, reads=reads)
     fixed = _bound_arguments(pattern, known)
-    new: list[tuple[int, str]] = []
     equal: list[tuple[int, int]] = []
     place: dict[str, int] = {}
     for i, source in enumerate(pattern.arguments):
@@ -450,7 +456,6 @@ def _make_join_step(
                 equal.append((place[source], i))
             else:
                 place[source] = i
-                new.append((i, source))
     count = None
     if (
         asked
@@ -460,7 +465,11 @@ def _make_join_step(
     ):
         count = asked.term.name
     positions, sources = tuple(i for i, _ in fixed), tuple(source for _, source in fixed)
-    return JoinStep(pattern, positions, sources, tuple(new), tuple(equal), count, before)
+    new = tuple((i, source) for source, i in place.items())
+    binds = frozenset((*place, *([count] if count else ())))
+    return JoinStep(
+        pattern, positions, sources, new, tuple(equal), count, before, reads=reads, binds=binds
+    )
 
 
 def _bound_arguments(pattern: StreamingPattern, known: set[str]) -> list[tuple[int, Source]]:
@@ -470,31 +479,6 @@ def _bound_arguments(pattern: StreamingPattern, known: set[str]) -> list[tuple[i
         for i, source in enumerate(pattern.arguments)
         if isinstance(source, int) or source in known
     ]
-
-
-def _variables_bound_by_step(step: Step) -> set[str]:
-    """Names of the variables that a plan step binds."""
-    if isinstance(step, JoinStep):
-        return {name for _, name in step.new} | ({step.count} if step.count else set())
-    if isinstance(step, CallStep):
-        return set(step.new)
-    if isinstance(step, AggregateStep):
-        return set(step.bound_variables)
-    return {step.bound_variable} if isinstance(step, CompareStep) and step.bound_variable else set()
-
-
-def _variables_read_by_step(step: Step) -> set[str]:
-    """Names of the columns that a plan step reads."""
-    if isinstance(step, JoinStep | CheckStep):
-        own = isinstance(step, JoinStep) and step.is_seed
-        return conjunct_variables(step.pattern) | ({COUNTED} if own else set())
-    if isinstance(step, CompareStep):
-        return conjunct_variables(step.comparison)
-    if isinstance(step, CallStep):
-        return conjunct_variables(step.external)
-    return set(step.shared_variables) | names_of_variables(
-        *(term for _, term in step.aggregate.guards)
-    )
 
 
 @dataclass(frozen=True)
