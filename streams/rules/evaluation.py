@@ -17,6 +17,7 @@ import io
 import json
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Any, Final
 
 import numpy as np
@@ -51,7 +52,6 @@ from shiq.streams.rules.syntax import (
     MOST_DERIVED,
     Aggregate,
     CheckedProgram,
-    Constant,
     Literal,
     Row,
     Stratum,
@@ -257,26 +257,15 @@ class Engine:
         """Convert the literals of a rule body to join conjuncts over this engine's window views and
         constant codes. ``fresh``: prefix of new variables.
         """
-        return make_conjuncts(body, self._find_or_make_view, self._constant_code, fresh)
-
-    def _constant_code(self, constant: Constant) -> int:
-        """Integer code of a constant term in the engine's dictionary."""
-        return self.dictionary.find_or_assign_code(constant.value)
+        code = self.dictionary.find_or_assign_code
+        return make_conjuncts(body, self._find_or_make_view, code, fresh)
 
     def _prepare_rule(self, rule: StreamRule) -> MaintainedRule:
         """Prepare a rule for evaluation: its body as join conjuncts, a join planner, and the window
         views that its aggregates read.
         """
         body = self._convert_to_conjuncts(rule.body)
-        inner: dict[int, list[Conjunct]] = {}
-
-        def element_conjuncts(literals: Iterable[Literal]) -> list[Conjunct]:
-            """Conjuncts of an aggregate element, made once."""
-            literals = tuple(literals)
-            if id(literals) not in inner:
-                inner[id(literals)] = self._convert_to_conjuncts(literals, "##")
-            return inner[id(literals)]
-
+        element_conjuncts = lru_cache(None)(partial(self._convert_to_conjuncts, fresh="##"))
         aggregates = [one for one in body if isinstance(one, Aggregate)]
         within = [
             one

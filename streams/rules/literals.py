@@ -289,13 +289,6 @@ _TERM_SIGNS: Final = frozenset({*RELATIONS, "+", "-", "*", "/", "\\", ".."})
 _AGGREGATE_FUNCTIONS: Final = ("#count", "#sum", "#min", "#max")
 
 
-def is_between_statements(tokens: TokenCursor) -> bool:
-    """Whether no token waits in the lookahead, so that fast parsing may continue at the lexer's
-    offset.
-    """
-    return not tokens.lookahead
-
-
 def read_atom(tokens: TokenCursor) -> Atom:
     """Parse an atom: a predicate name with argument terms in parentheses."""
     token = tokens.take_token()

@@ -20,7 +20,7 @@ import numpy as np
 
 from shiq.columns.arrays import Ints, distinct_with_inverse, row_codes
 from shiq.streams.rules.relations import NO_ROWS, Flags, distinct_row_indexes
-from shiq.streams.rules.safety import literal_terms, variable_occurrences
+from shiq.streams.rules.safety import is_literal_ready, literal_terms, variable_occurrences
 from shiq.streams.rules.syntax import (
     ALWAYS,
     AT_LEAST,
@@ -34,6 +34,7 @@ from shiq.streams.rules.syntax import (
     Literal,
     StreamRule,
     Term,
+    Value,
     Variable,
     WindowedLiteral,
     names_of_variables,
@@ -172,7 +173,7 @@ class JoinPlan:
 
 
 def make_conjuncts(
-    body: Iterable[Literal], view: ViewLookup, code: Callable[[Constant], int], fresh: str = "#"
+    body: Iterable[Literal], view: ViewLookup, code: Callable[[Value], int], fresh: str = "#"
 ) -> list[Conjunct]:
     """Convert the literals of a rule body to conjuncts for a join plan, streaming ones first.
 
@@ -188,7 +189,7 @@ def make_conjuncts(
         sources: list[Source] = []
         for argument in literal.atom.arguments:
             if isinstance(argument, Constant):
-                sources.append(code(argument))
+                sources.append(code(argument.value))
             elif isinstance(argument, Variable):
                 sources.append(argument.name)
             else:
@@ -256,7 +257,7 @@ class Planner:
 
     body: Sequence[Conjunct]
     wanted_variables: frozenset[str]
-    elements: Callable[[Iterable[Literal]], list[Conjunct]]
+    elements: Callable[[tuple[Literal, ...]], list[Conjunct]]
     global_variables: frozenset[str]
 
     def plan_join(
@@ -330,7 +331,7 @@ class Planner:
     def _join_priority(self, conjunct: Conjunct, known: set[str]) -> tuple[int, int]:
         """Priority of a conjunct in the join order, smallest first; (9, …) cannot run yet."""
         if isinstance(conjunct, ComparisonLiteral):
-            return (0 if _is_comparison_ready(conjunct, known) else 9), 0
+            return (0 if is_literal_ready(conjunct, known, frozenset()) else 9), 0
         if isinstance(conjunct, StreamingPattern):
             open_ = len(conjunct.variable_names - known)
             asked = conjunct.threshold
@@ -389,16 +390,6 @@ class Planner:
         reads = frozenset((*shared, *names_of_variables(*(term for _, term in conjunct.guards))))
         binds = _variables_bound_by_aggregate(conjunct, known)
         return AggregateStep(conjunct, shared, tuple(elements), reads=reads, binds=binds)
-
-
-def _is_comparison_ready(comparison: ComparisonLiteral, known: set[str]) -> bool:
-    """Whether a comparison can run once the variables ``known`` are bound: all its variables are
-    among them, or it gives the remaining one its value.
-    """
-    return (
-        names_of_variables(comparison.left_term, comparison.right_term) <= known
-        or _variable_bound_by_comparison(comparison, known) is not None
-    )
 
 
 def _variable_bound_by_comparison(comparison: ComparisonLiteral, known: set[str]) -> str | None:

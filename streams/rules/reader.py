@@ -19,7 +19,6 @@ from shiq.streams.rules.literals import (
     MOST_IN_INTERVAL,
     RELATIONS,
     interval_literals,
-    is_between_statements,
     read_atom,
     read_body,
     read_duration,
@@ -50,7 +49,6 @@ from shiq.streams.rules.tokens import (
     RuleToken,
     TokenCursor,
     TokenFault,
-    make_program_text,
 )
 
 # Names for constants: ``#const n = 10.``, wherever it stands in the program.
@@ -138,7 +136,7 @@ def read_programs(texts: Iterable[tuple[str, str]], unit: str) -> ParsedProgram:
     """Parse several program texts, each with its file name, as one program; syntax errors are in
     its ``problems``.
     """
-    found, parts = ParsedProgram(), [make_program_text(text, file) for text, file in texts]
+    found, parts = ParsedProgram(), [ProgramText(file, text) for text, file in texts]
     found.constants = read_constants(parts, unit)
     for text in parts:
         _StatementReader(text, unit, found).read_statements()
@@ -156,7 +154,7 @@ class _StatementReader:
     def read_statements(self) -> None:
         """Parse all statements; after a syntax error continue behind the faulty statement."""
         while True:
-            if is_between_statements(self.tokens):
+            if not self.tokens.lookahead:
                 self._read_simple_facts()
             begun = self.tokens.peek()
             if begun.kind == END:
@@ -200,7 +198,7 @@ class _StatementReader:
         if (
             fault.token.text == "."
             and fault.token.kind == PUNCTUATION
-            and not self._is_unconsumed(fault.token)
+            and all(token.offset != fault.token.offset for token in self.tokens.lookahead)
         ):
             return
         self._skip_tokens_past(".")
@@ -211,10 +209,6 @@ class _StatementReader:
         """Skip tokens up to and including ``end``."""
         while self.tokens.peek().kind != END and not self.tokens.accept(end):
             self.tokens.take_token()
-
-    def _is_unconsumed(self, token: RuleToken) -> bool:
-        """Whether a token is still in the lookahead, so that it was not consumed yet."""
-        return any(waiting.offset == token.offset for waiting in self.tokens.lookahead)
 
     # --- statements
 

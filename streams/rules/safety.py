@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from typing import TypeGuard
 
 from shiq.streams.rules.splitting import dependency_arcs, ordered_components
 from shiq.streams.rules.syntax import (
@@ -194,7 +195,7 @@ def order_rule_body(
     """
     outer = global_variables(rule)
     order, stuck, known = order_literals(rule.body, set(), outer)
-    while at_most_binds and (binding := _find_bindable_literal(stuck)) is not None:
+    while at_most_binds and (binding := next(filter(_is_bindable, stuck), None)) is not None:
         marked = [
             replace(binding, binds=True) if literal is binding else literal
             for literal in (*order, *stuck)
@@ -206,7 +207,7 @@ def order_rule_body(
     could = {
         variable.name
         for literal in stuck
-        if _may_bind(literal)
+        if _is_bindable(literal)
         for variable in variable_occurrences(literal)
     }
     _report_unsafe_variables(
@@ -222,27 +223,16 @@ def order_rule_body(
     return replace(rule, body=tuple(done))
 
 
-def _find_bindable_literal(stuck: Iterable[Literal]) -> WindowedLiteral | None:
-    """First "at most" literal among ``stuck`` (literals that cannot be evaluated) that could bind
-    its variables; None if there is none.
-    """
-    return next(
-        (
-            literal
-            for literal in stuck
-            if isinstance(literal, WindowedLiteral) and _may_bind(literal)
-        ),
-        None,
-    )
-
-
-def _may_bind(literal: Literal) -> bool:
+def _is_bindable(literal: Literal) -> TypeGuard[WindowedLiteral]:
     """Whether a literal is a positive "at most" that could range over the atoms in its window to
     bind its variables, but is not marked to do so.
     """
-    if not isinstance(literal, WindowedLiteral):
-        return False
-    return literal.operator == AT_MOST and not literal.is_negated and not literal.binds
+    return (
+        isinstance(literal, WindowedLiteral)
+        and literal.operator == AT_MOST
+        and not literal.is_negated
+        and not literal.binds
+    )
 
 
 def _order_aggregate_elements(
@@ -464,12 +454,9 @@ def split_recursive_predicates(rules: Sequence[StreamRule]) -> SplitRules:
 
 def _recursive_predicates(rules: Sequence[StreamRule]) -> set[str]:
     """Predicates that depend on themselves through rules."""
-    following: dict[str, list[str]] = {}
     every = dependency_arcs(rules)
-    for arc in every:
-        following.setdefault(arc.source, []).append(arc.target)
     found = {arc.source for arc in every if arc.source == arc.target}
-    for members in ordered_components(following, following):
+    for members in ordered_components(dict.fromkeys(arc.source for arc in every), every):
         found |= set(members) if len(members) > 1 else set()
     return found
 

@@ -53,12 +53,17 @@ def dependency_arcs(rules: Iterable[StreamRule]) -> list[DependencyArc]:
 
 
 def ordered_components(
-    nodes: Iterable[str], successors: Mapping[str, Sequence[str]]
+    nodes: Iterable[str], arcs: Iterable[DependencyArc]
 ) -> list[tuple[str, ...]]:
-    """Strongly connected components of a graph in topological order. ``successors``: arcs by node."""
-    every = {node: successors.get(node, ()) for node in nodes}
+    """Strongly connected components in topological order, of the graph with these ``nodes`` and the
+    targets of ``arcs``.
+    """
+    successors: dict[str, list[str]] = {}
+    for arc in arcs:
+        successors.setdefault(arc.source, []).append(arc.target)
+    every = {node: successors.get(node, []) for node in nodes}
     every |= {
-        target: successors.get(target, ())
+        target: successors.get(target, [])
         for targets in successors.values()
         for target in targets
         if target not in every
@@ -72,11 +77,8 @@ def make_strata(rules: Sequence[StreamRule], problems: list[ProgramProblem]) -> 
     """
     every = dependency_arcs(rules)
     heads = list(dict.fromkeys(rule.head.predicate for rule in rules))
-    following: dict[str, list[str]] = {}
-    for arc in every:
-        following.setdefault(arc.source, []).append(arc.target)
     found, place = [], {}
-    for number, members in enumerate(ordered_components(heads[::-1], following)):
+    for number, members in enumerate(ordered_components(heads[::-1], every)):
         place.update(dict.fromkeys(members, number))
         own = tuple(rule for rule in rules if rule.head.predicate in members)
         found.append(
@@ -310,14 +312,12 @@ def build_dependency_graphs(rules: Sequence[StreamRule]) -> DependencyGraphs:
     heads = list(dict.fromkeys(rule.head.predicate for rule in rules))
     every = [arc for arc in dependency_arcs(rules) if arc.source in heads]
     labels: dict[tuple[str, str], bool] = {}
-    following: dict[str, list[str]] = {}
     for arc in every:
         label = arc.literal.window is not None
         labels[arc.source, arc.target] = labels.get((arc.source, arc.target), False) or label
-        following.setdefault(arc.source, []).append(arc.target)
     members = tuple(
         tuple(sorted(component, key=heads.index))
-        for component in ordered_components(heads[::-1], following)
+        for component in ordered_components(heads[::-1], every)
     )
     place = {predicate: i for i, component in enumerate(members) for predicate in component}
     recursive = {place[p] for p, q in labels if place[p] == place[q]}

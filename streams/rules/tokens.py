@@ -12,7 +12,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
@@ -70,21 +70,20 @@ class RuleToken(NamedTuple):
 
 @dataclass(frozen=True)
 class ProgramText:
-    """Text of a program file with the offsets at which its lines begin."""
+    """Text of a program file."""
 
     file: str
     text: str
-    starts: tuple[int, ...]
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """Offsets at which lines begin."""
+        return (0, *(found.end() for found in re.finditer("\n", self.text)))
 
     def position_at(self, offset: int) -> Position:
         """Line and column of an offset in the text."""
         line = bisect_right(self.starts, offset)
         return Position(self.file, line, offset - self.starts[line - 1] + 1)
-
-
-def make_program_text(text: str, file: str) -> ProgramText:
-    """Make a `ProgramText`: find the offsets at which lines begin."""
-    return ProgramText(file, text, (0, *(found.end() for found in re.finditer("\n", text))))
 
 
 class Lexer:
