@@ -35,6 +35,7 @@ from shiq.streams.consistency.dl_lite import (
 )
 from shiq.streams.consistency.negative_inclusions import RootMasks
 from shiq.streams.front.event import Event, Record
+from shiq.streams.front.intake import refuse_unknown_name
 
 _TYPE, _SAME, _DIFFERENT = owl.RDF + "type", owl.OWL + "sameAs", owl.OWL + "differentFrom"
 _ANNOTATIONS = {owl.RDFS + name for name in ("label", "comment", "seeAlso", "isDefinedBy")}
@@ -277,12 +278,8 @@ class _BatchTriples:
                 "equality of individuals is not supported in a stream",
                 "outside-dl-lite",
             )
-        elif iri.startswith((owl.RDFS, owl.OWL)):
-            self._reject_rows(
-                rows, "an axiom among events: a stream cannot change the TBox", "tbox-axiom"
-            )
         else:
-            self._reject_rows(rows, f"the TBox does not know the property <{iri}>", "undeclared")
+            self._reject_rows(rows, *refuse_unknown_name(iri, "property"))
         return []
 
     def _reject_rows(self, rows: Ints, reason: str, kind: str = "malformed") -> None:
@@ -317,15 +314,8 @@ class _BatchTriples:
             return self.encoder.encode_label(
                 iri, self._find_or_assign_ids(self.subject[rows]), self.time[rows]
             )
-        elif iri.startswith((owl.RDFS, owl.OWL)) and iri not in (
-            owl.THING.iri,
-            owl.OWL + "NamedIndividual",
-        ):
-            self._reject_rows(
-                rows, "an axiom among events: a stream cannot change the TBox", "tbox-axiom"
-            )
-        elif not iri.startswith(owl.OWL):
-            self._reject_rows(rows, f"the TBox does not know the class <{iri}>", "undeclared")
+        elif iri not in (owl.THING.iri, owl.OWL + "NamedIndividual"):
+            self._reject_rows(rows, *refuse_unknown_name(iri, "class"))
         return []
 
     def _encode_data_property(self, iri: str, rows: Ints) -> list[EventColumns]:

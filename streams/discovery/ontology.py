@@ -37,6 +37,7 @@ from shiq.streams.discovery.atomsets import (
 )
 from shiq.streams.discovery.snapshots import MinerKnowledge
 from shiq.streams.front.checkpoint import hash_texts
+from shiq.streams.front.intake import TripleRefusal, refuse_unknown_name
 from shiq.support import cached_method
 
 
@@ -338,14 +339,6 @@ _ANNOTATIONS = {owl.RDFS + name for name in ("label", "comment", "seeAlso", "isD
 _MOST_TEXTS = 2_000_000
 
 
-class TripleRefusal(str):
-    """Reason why a triple was not used. ``kind``: one of `shiq.answers.verdict.KINDS`, such as
-    "malformed" or "undeclared".
-    """
-
-    kind = "malformed"
-
-
 @dataclass
 class AssertionReader:
     """Reader of N-Triples as assertions over a ``signature``, with a cache of parsed texts.
@@ -371,7 +364,7 @@ class AssertionReader:
         for text in texts:
             value = known[text]
             if isinstance(value, TripleRefusal):
-                report(value.kind, str(value), text)
+                report(value.kind, value.reason, text)
             elif value is not None:
                 found.append(value)
         return found
@@ -400,13 +393,13 @@ class AssertionReader:
         if predicate in signature.data_properties:
             if isinstance(value, owl.Literal):
                 return owl.DataPropertyAssertion(owl.DataProperty(predicate), subject, value)
-            return _make_refusal(f"<{predicate}> is a data property: its value is a literal")
+            return TripleRefusal(f"<{predicate}> is a data property: its value is a literal")
         if predicate in signature.annotation_properties or predicate in _ANNOTATIONS:
             return None
         if kind == LITERAL and (
             predicate in (_TYPE, _SAME, _DIFFERENT) or predicate in signature.object_properties
         ):
-            return _make_refusal(f"<{predicate}> has no literals as values")
+            return TripleRefusal(f"<{predicate}> has no literals as values")
         if predicate in signature.object_properties:
             return owl.ObjectPropertyAssertion(owl.ObjectProperty(predicate), subject, str(value))
         if predicate == _TYPE:
@@ -415,11 +408,7 @@ class AssertionReader:
             return owl.SameIndividual(subject, str(value))
         if predicate == _DIFFERENT:
             return owl.DifferentIndividuals(subject, str(value))
-        if predicate.startswith((owl.RDFS, owl.OWL)):
-            return _make_refusal(
-                "an axiom among events: a stream cannot change the TBox", "tbox-axiom"
-            )
-        return _make_refusal(f"the TBox does not know the property <{predicate}>", "undeclared")
+        return refuse_unknown_name(predicate, "property")
 
     def _make_class_assertion(
         self, name: str, kind: int, subject: str
@@ -430,19 +419,8 @@ class AssertionReader:
         if name in (owl.THING.iri, owl.OWL + "NamedIndividual"):
             return None
         if kind != IRI:
-            return _make_refusal("an event's class must be a named class", "outside-shiq")
-        if name.startswith((owl.RDFS, owl.OWL)):
-            return _make_refusal(
-                "an axiom among events: a stream cannot change the TBox", "tbox-axiom"
-            )
-        return _make_refusal(f"the TBox does not know the class <{name}>", "undeclared")
-
-
-def _make_refusal(reason: str, kind: str = "malformed") -> TripleRefusal:
-    """Make a refusal with this ``reason`` and ``kind`` ("malformed", "undeclared", "tbox-axiom")."""
-    found = TripleRefusal(reason)
-    found.kind = kind
-    return found
+            return TripleRefusal("an event's class must be a named class", "outside-shiq")
+        return refuse_unknown_name(name, "class")
 
 
 def serialise_assertions(assertions: Iterable[owl.Assertion]) -> list[str]:

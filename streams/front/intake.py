@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from shiq import model as owl
 from shiq.answers.verdict import Leftover
 from shiq.errors import InputError
 from shiq.streams.front.event import Event, EventError, Record, event_from_record
@@ -271,6 +272,20 @@ MALFORMED, LATE, AHEAD = "malformed", "late", "ahead"
 UNWRITABLE = "unwritable"
 #: How many of each kind a result names.
 _MOST_SAMPLES = 20
+
+
+class TripleRefusal(NamedTuple):
+    """Reason why a triple of an event is not used. ``kind``: one of `shiq.answers.verdict.KINDS`."""
+
+    reason: str
+    kind: str = MALFORMED
+
+
+def refuse_unknown_name(iri: str, title: str) -> TripleRefusal:
+    """Make the refusal of a triple whose property or class (``title``) the TBox does not know."""
+    if iri.startswith((owl.RDFS, owl.OWL)):
+        return TripleRefusal("an axiom among events: a stream cannot change the TBox", "tbox-axiom")
+    return TripleRefusal(f"the TBox does not know the {title} <{iri}>", "undeclared")
 
 
 def leftovers_to_rows(leftovers: Iterable[Leftover]) -> list[dict[str, Any]]:
