@@ -18,6 +18,7 @@ from shiq.streams.consistency.negative_inclusions import RootMasks, find_conflic
 from shiq.streams.consistency.plan import StreamPlan
 from shiq.streams.consistency.spans import Flags, Spans, find_run_starts
 from shiq.streams.consistency.verdicts import Row
+from shiq.support import cached_method
 
 #: How many pairs of spans are looked at at once.
 _PAIRS_AT_ONCE = 1 << 20
@@ -59,9 +60,6 @@ class ViolationFinder:
 
     masks: RootMasks
     _wide_conflicts: list[Negative] = field(default_factory=list)
-    _conflict_cache: dict[frozenset[int], tuple[tuple[int, Negative], ...]] = field(
-        default_factory=dict
-    )
 
     def conflict_labels(self, conflict_id: int) -> Negative:
         """Labels of the conflict with this id."""
@@ -135,33 +133,29 @@ class ViolationFinder:
                 ]
         return Violations(*np.array(rows, np.int64).reshape(-1, 4).T)
 
+    @cached_method
     def _find_minimal_wide_conflicts(
         self, labels: frozenset[int]
     ) -> tuple[tuple[int, Negative], ...]:
         """Minimal conflicts of three or more labels among ``labels`` (label indexes), with their
         conflict ids.
         """
-        if labels not in self._conflict_cache:
-            names = frozenset(self.masks.labels[n] for n in labels)
-            found = set[Negative]().union(
-                *(
-                    find_conflicts_below(self.masks.view, root, names)
-                    for root in self.masks.wide_roots
-                )
-            )
-            minimal = [
-                c
-                for c in found
-                if not any(other < c for other in found) and not self._contains_pair_conflict(c)
-            ]
-            for conflict in minimal:
-                if conflict not in self._wide_conflicts:
-                    self._wide_conflicts.append(conflict)
-            first = len(self.masks.labels) ** 2
-            self._conflict_cache[labels] = tuple(
-                (first + self._wide_conflicts.index(c), c) for c in sorted(minimal, key=sorted)
-            )
-        return self._conflict_cache[labels]
+        names = frozenset(self.masks.labels[n] for n in labels)
+        found = set[Negative]().union(
+            *(find_conflicts_below(self.masks.view, root, names) for root in self.masks.wide_roots)
+        )
+        minimal = [
+            c
+            for c in found
+            if not any(other < c for other in found) and not self._contains_pair_conflict(c)
+        ]
+        for conflict in minimal:
+            if conflict not in self._wide_conflicts:
+                self._wide_conflicts.append(conflict)
+        first = len(self.masks.labels) ** 2
+        return tuple(
+            (first + self._wide_conflicts.index(c), c) for c in sorted(minimal, key=sorted)
+        )
 
     def _contains_pair_conflict(self, conflict: Negative) -> bool:
         """Whether two labels of a conflict contradict already, so that it is not minimal."""

@@ -61,7 +61,6 @@ class BodyExtensions:
         self._snapshot_mask = None if among is None else among[words]
         self._joined_classes: tuple[Sequence[str], Ints, Ints, Bits] | None = None
         self._branches: dict[tuple[str, bool, BodyTree], Extension] = {}
-        self._counterexamples: dict[tuple[BodyTree, str], Extension] = {}
 
     def body_extension(self, tree: BodyTree) -> Extension:
         """Individuals to which the root of a body with at least one atom can be bound, each with
@@ -153,17 +152,22 @@ class BodyExtensions:
         """Individuals in a body but not in the class ``name``, in the snapshot whose bit is
         ``bit``. Only one word of columns may be loaded.
         """
-        found = self._counterexamples.get((tree, name))
-        if found is None:
-            body, own = self.body_extension(tree), self.class_extension(self.tag + name)
-            hit, place = _find_positions(body.rows, own.rows)
-            bits = body.bits.copy()
-            bits[hit] &= ~own.bits[place]
-            found = self._counterexamples[tree, name] = drop_empty_rows(body.rows, bits)
+        found = self._counterexample_extension(tree, name)
         return sorted(
             self.columns.individuals[number]
             for number in found.rows[(found.bits[:, 0] & bit) != 0].tolist()
         )
+
+    @cached_method
+    def _counterexample_extension(self, tree: BodyTree, name: str) -> Extension:
+        """Individuals in a body, with the bits of the snapshots in which they are not in the class
+        ``name``.
+        """
+        body, own = self.body_extension(tree), self.class_extension(self.tag + name)
+        hit, place = _find_positions(body.rows, own.rows)
+        bits = body.bits.copy()
+        bits[hit] &= ~own.bits[place]
+        return drop_empty_rows(body.rows, bits)
 
 
 def _find_positions(values: Ints, ordered: Ints) -> tuple[Ints, Ints]:
@@ -418,19 +422,12 @@ class SnapshotBindings:
             np.array([place >> 6]),
             np.uint64(1 << (place & 63)),
         )
-        self._classes: dict[str, set[int]] = {}
-        self._edges: dict[tuple[str, bool], dict[int, list[int]]] = {}
-        self._branch_starts: dict[Branch, set[int]] = {}
-        self._bodies: dict[BodyTree, set[int] | None] = {BodyTree(): None}
-        self._first_bindings: dict[BodyTree, list[Binding]] = {}
 
+    @cached_method
     def first_bindings(self, tree: BodyTree) -> list[Binding]:
         """First bindings of a body, ordered by the texts of ?x0, ?x1, …"""
-        if tree not in self._first_bindings:
-            self._first_bindings[tree] = list(
-                islice(self._extend_binding([(tree, self._body_members(tree))], {}), self._most)
-            )
-        return self._first_bindings[tree]
+        found = self._extend_binding([(tree, self._body_members(tree))], {})
+        return list(islice(found, self._most))
 
     def _extend_binding(
         self, waiting: list[tuple[BodyTree, Iterable[int]]], binding: Binding
@@ -457,22 +454,18 @@ class SnapshotBindings:
         )
         return self._sort_by_text(set.intersection(*classes, *branches))
 
+    @cached_method
     def _branch_members(self, branch: Branch) -> set[int]:
         """Individuals with a role edge that satisfies a branch of a body."""
-        if branch not in self._branch_starts:
-            near, below = self._role_ends(*branch[:2]), self._filler_members(branch[2])
-            self._branch_starts[branch] = {
-                x for x, ends in near.items() if below is None or not below.isdisjoint(ends)
-            }
-        return self._branch_starts[branch]
+        near, below = self._role_ends(*branch[:2]), self._filler_members(branch[2])
+        return {x for x, ends in near.items() if below is None or not below.isdisjoint(ends)}
 
+    @cached_method
     def _filler_members(self, tree: BodyTree) -> set[int] | None:
         """Individuals to which the variable at the root of ``tree``, below a role edge, can be
         bound; None if it has no atom, so that any individual fits.
         """
-        if tree not in self._bodies:
-            self._bodies[tree] = set(self._body_members(tree))
-        return self._bodies[tree]
+        return None if tree == BodyTree() else set(self._body_members(tree))
 
     def _branch_ends(self, x: int, role: str, inverse: bool, tree: BodyTree) -> Iterable[int]:
         """Individuals to which the role edge of a branch leads from ``x`` and that satisfy the
@@ -481,23 +474,21 @@ class SnapshotBindings:
         ends, below = self._role_ends(role, inverse).get(x, ()), self._filler_members(tree)
         return ends if below is None else [y for y in ends if y in below]
 
+    @cached_method
     def _class_members(self, name: str) -> set[int]:
         """Individuals of a class in this snapshot."""
-        if name not in self._classes:
-            rows, bits = self._columns.class_extension(name, self._words)
-            self._classes[name] = set(rows[(bits[:, 0] & self._bit) != 0].tolist())
-        return self._classes[name]
+        rows, bits = self._columns.class_extension(name, self._words)
+        return set(rows[(bits[:, 0] & self._bit) != 0].tolist())
 
+    @cached_method
     def _role_ends(self, role: str, inverse: bool) -> dict[int, list[int]]:
         """By individual, the individuals to which a role leads from it, sorted by text."""
-        if (role, inverse) not in self._edges:
-            near, far, bits = self._columns.role_edges(role, inverse, self._words)
-            here = (bits[:, 0] & self._bit) != 0
-            edges: dict[int, list[int]] = {}
-            for x, y in zip(near[here].tolist(), far[here].tolist()):
-                edges.setdefault(x, []).append(y)
-            self._edges[role, inverse] = {x: self._sort_by_text(ends) for x, ends in edges.items()}
-        return self._edges[role, inverse]
+        near, far, bits = self._columns.role_edges(role, inverse, self._words)
+        here = (bits[:, 0] & self._bit) != 0
+        edges: dict[int, list[int]] = {}
+        for x, y in zip(near[here].tolist(), far[here].tolist()):
+            edges.setdefault(x, []).append(y)
+        return {x: self._sort_by_text(ends) for x, ends in edges.items()}
 
     def _sort_by_text(self, individuals: Iterable[int]) -> list[int]:
         """Sort individuals, given by id, by their texts."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -250,22 +251,19 @@ class BodyTheory:
     closure: Closure
     vocabulary: tuple[str, ...]
     _least_spelling: dict[Atoms, Atoms] = field(default_factory=dict)
-    _classes: tuple[str, ...] | None = None
 
-    @property
+    @cached_property
     def classes(self) -> tuple[str, ...]:
         """Vocabulary with one representative of each group of equivalent classes."""
-        if self._classes is None:
-            kept: list[str] = []
-            for name in sorted(self.vocabulary):
-                if not any(
-                    self.entails(((name, ROOT_VARIABLE),), ((k, ROOT_VARIABLE),))
-                    and self.entails(((k, ROOT_VARIABLE),), ((name, ROOT_VARIABLE),))
-                    for k in kept
-                ):
-                    kept.append(name)
-            self._classes = tuple(kept)
-        return self._classes
+        kept: list[str] = []
+        for name in sorted(self.vocabulary):
+            if not any(
+                self.entails(((name, ROOT_VARIABLE),), ((k, ROOT_VARIABLE),))
+                and self.entails(((k, ROOT_VARIABLE),), ((name, ROOT_VARIABLE),))
+                for k in kept
+            ):
+                kept.append(name)
+        return tuple(kept)
 
     @cached_method
     def entailed_facts(self, atoms: Atoms) -> AtomIndex:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from json.encoder import encode_basestring as _quoted
 from typing import Any, NamedTuple
 
@@ -123,11 +124,6 @@ def make_entry(entailment: Entailment, keyed: EventKey) -> CacheEntry:
 # Rows of answers: one JSON object an event.
 
 
-#: Lists of types as JSON; there are few, however many events.
-_TYPE_SET_TEXTS: dict[frozenset[str], str] = {}
-_MOST_TYPE_SET_TEXTS = 100_000
-
-
 def event_members(line: int, t: int | None, identifier: str | None) -> str:
     """Serialise the members of an output row that identify an event."""
     name = "null" if identifier is None else _quoted(identifier)
@@ -170,11 +166,7 @@ def _serialise_types(types: Mapping[str, frozenset[str]]) -> str:
     )
 
 
+@lru_cache(1 << 17)
 def _serialise_type_set(types: frozenset[str]) -> str:
     """Serialise a set of types; the texts are cached."""
-    found = _TYPE_SET_TEXTS.get(types)
-    if found is None:
-        if len(_TYPE_SET_TEXTS) >= _MOST_TYPE_SET_TEXTS:
-            _TYPE_SET_TEXTS.clear()
-        found = _TYPE_SET_TEXTS[types] = json.dumps(sorted(types), ensure_ascii=False)
-    return found
+    return json.dumps(sorted(types), ensure_ascii=False)

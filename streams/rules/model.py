@@ -70,6 +70,7 @@ from shiq.streams.rules.syntax import (
     is_user_predicate,
 )
 from shiq.streams.rules.windows import History, WindowCounter, WindowView
+from shiq.support import cached_method
 
 
 class PointModel(Protocol):
@@ -182,7 +183,6 @@ class PointRows:
     text_cache: npt.NDArray[np.object_]
     held_numbers: Ints
     derived_numbers: Ints
-    text_lists: dict[bool, list[str]] = field(default_factory=dict)
 
     @cached_property
     def true_rows(self) -> list[Row]:
@@ -212,20 +212,20 @@ class PointRows:
             self.row_cache[numbers[new]] = found[new] = rows
         return found.tolist()
 
+    @cached_method
     def atom_texts(self, name: str, derived: bool) -> list[str]:
         """True rows as texts of atoms of the predicate ``name``; ``derived``: only heads of rules
         with a body.
         """
-        if derived not in self.text_lists:
-            numbers = self.derived_numbers if derived else self.held_numbers
-            found = self.text_cache[numbers]
-            new = np.flatnonzero(found == 0)
-            if len(new):
-                self.text_cache[numbers[new]] = found[new] = [
-                    atom_text(name, row) for row in self._decode_rows(numbers[new])
-                ]
-            self.text_lists[derived] = found.tolist()
-        return self.text_lists[derived]
+        numbers = self.derived_numbers if derived else self.held_numbers
+        found = self.text_cache[numbers]
+        new = np.flatnonzero(found == 0)
+        if len(new):
+            self.text_cache[numbers[new]] = found[new] = [
+                atom_text(name, row) for row in self._decode_rows(numbers[new])
+            ]
+        texts: list[str] = found.tolist()
+        return texts
 
     def decode_columns(self, numbers: Ints) -> tuple[Any, ...]:
         """Rows with these row numbers as arrays of constants, one per argument."""
