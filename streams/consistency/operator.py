@@ -369,7 +369,12 @@ class ConsistencyCollector(Collector[StreamResult]):
         self.verdicts = VerdictTimeline(self.plan.window)
         self.leftovers = list(self.plan.leftovers)
         self.intake.window, self.intake.on_reject = self.plan.window, self._record_reject
-        self.batch_size, self._started_at = self.settings.batch, perf_counter()
+        self._started_at = perf_counter()
+
+    @property
+    def batch_size(self) -> int:
+        """Number of events in a step."""
+        return self.settings.batch
 
     def load_static(self, static: Any) -> None:
         """Load the assertions that hold at all times: those of the ontology, and ``static``."""

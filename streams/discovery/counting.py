@@ -422,6 +422,8 @@ class SnapshotBindings:
             np.array([place >> 6]),
             np.uint64(1 << (place & 63)),
         )
+        self._edges: dict[tuple[str, bool], dict[int, list[int]]] = {}
+        self._bodies: dict[BodyTree, set[int] | None] = {BodyTree(): None}
 
     @cached_method
     def first_bindings(self, tree: BodyTree) -> list[Binding]:
@@ -460,12 +462,13 @@ class SnapshotBindings:
         near, below = self._role_ends(*branch[:2]), self._filler_members(branch[2])
         return {x for x, ends in near.items() if below is None or not below.isdisjoint(ends)}
 
-    @cached_method
     def _filler_members(self, tree: BodyTree) -> set[int] | None:
         """Individuals to which the variable at the root of ``tree``, below a role edge, can be
         bound; None if it has no atom, so that any individual fits.
         """
-        return None if tree == BodyTree() else set(self._body_members(tree))
+        if tree not in self._bodies:
+            self._bodies[tree] = set(self._body_members(tree))
+        return self._bodies[tree]
 
     def _branch_ends(self, x: int, role: str, inverse: bool, tree: BodyTree) -> Iterable[int]:
         """Individuals to which the role edge of a branch leads from ``x`` and that satisfy the
@@ -480,15 +483,16 @@ class SnapshotBindings:
         rows, bits = self._columns.class_extension(name, self._words)
         return set(rows[(bits[:, 0] & self._bit) != 0].tolist())
 
-    @cached_method
     def _role_ends(self, role: str, inverse: bool) -> dict[int, list[int]]:
         """By individual, the individuals to which a role leads from it, sorted by text."""
-        near, far, bits = self._columns.role_edges(role, inverse, self._words)
-        here = (bits[:, 0] & self._bit) != 0
-        edges: dict[int, list[int]] = {}
-        for x, y in zip(near[here].tolist(), far[here].tolist()):
-            edges.setdefault(x, []).append(y)
-        return {x: self._sort_by_text(ends) for x, ends in edges.items()}
+        if (role, inverse) not in self._edges:
+            near, far, bits = self._columns.role_edges(role, inverse, self._words)
+            here = (bits[:, 0] & self._bit) != 0
+            edges: dict[int, list[int]] = {}
+            for x, y in zip(near[here].tolist(), far[here].tolist()):
+                edges.setdefault(x, []).append(y)
+            self._edges[role, inverse] = {x: self._sort_by_text(ends) for x, ends in edges.items()}
+        return self._edges[role, inverse]
 
     def _sort_by_text(self, individuals: Iterable[int]) -> list[int]:
         """Sort individuals, given by id, by their texts."""

@@ -136,7 +136,6 @@ class Collector(Protocol[R_co]):
     name: the system's name in Spark's pages.
     intake: counts accepted and rejected records.
     seconds: seconds spent, by activity.
-    batch_size: number of events in a step, if the operator runs in this process.
     steps_by_point: whether to step also when time advances and before a reject is logged.
     max_wait_seconds: longest time that an event waits for a step.
     """
@@ -144,9 +143,12 @@ class Collector(Protocol[R_co]):
     name: ClassVar[str]
     intake: EventIntake
     seconds: dict[str, float]
-    batch_size: int
     steps_by_point: ClassVar[bool] = False
     max_wait_seconds: ClassVar[float] = inf
+
+    @property
+    def batch_size(self) -> int:
+        """Number of events in a step, if the operator runs in this process."""
 
     def operator(self, *, in_tasks: bool = False) -> Operator:
         """Operator to run in this process, or in the tasks of a cluster. Raises: UsageError if it
