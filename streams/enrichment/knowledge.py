@@ -6,7 +6,6 @@ Everything in T and B that was not understood makes every event undetermined, un
 from __future__ import annotations
 
 import hashlib
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +21,9 @@ from shiq.answers.verdict import Leftover, Verdict, is_blocking
 from shiq.errors import InputError, UsageError
 from shiq.functional.writer import axiom_text
 from shiq.inputs.catalog import Catalogs
+from shiq.inputs.formats import Format
 from shiq.inputs.reading import Reading
+from shiq.inputs.sources import FileSource
 from shiq.jobs.checking.inputs import (
     drop_ill_typed,
     list_sources,
@@ -124,10 +125,7 @@ class StaticKnowledge:
 
     def with_lines(self, lines: Iterable[str]) -> StaticKnowledge:
         """Copy with more N-Triples lines in the static assertions B."""
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "static.nt"
-            file.write_text("\n".join(lines) + "\n", encoding="utf-8", errors="surrogatepass")
-            return self.update(file, None) if lines else self
+        return self.update(lines_source(lines, "static lines"), None) if lines else self
 
     def update(self, insertions: object, deletions: object) -> StaticKnowledge:
         """Copy with the static assertions B changed by ``deletions`` and then ``insertions``.
@@ -155,6 +153,13 @@ class StaticKnowledge:
         )
         told = tuple(x for x in (*added.leftovers, *removed.leftovers) if not x.values)
         return replace(self, static=tuple(static), leftovers=(*self.leftovers, *told))
+
+
+def lines_source(lines: Iterable[str], name: str) -> FileSource:
+    """Make a source of N-Triples ``lines`` that are in memory."""
+    text = "".join(line.replace("\n", " ") + "\n" for line in lines)
+    content = text.encode("utf-8", "surrogatepass")
+    return FileSource(name, Path(f"{name}.nt"), Format.NTRIPLES, content=content)
 
 
 def allow_hint(kinds: Iterable[str]) -> str:

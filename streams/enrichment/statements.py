@@ -9,13 +9,11 @@ reader.
 from __future__ import annotations
 
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Final
 
 from shiq import model as owl
@@ -33,7 +31,7 @@ from shiq.model.roles import RoleBox, role_box
 from shiq.model.walk import is_reserved, parts
 from shiq.rdf import read_assertions
 from shiq.rml.model import TYPE, Statement, is_resource
-from shiq.streams.enrichment.knowledge import StaticKnowledge, allow_hint
+from shiq.streams.enrichment.knowledge import StaticKnowledge, allow_hint, lines_source
 
 SAME_AS, DIFFERENT_FROM = f"<{owl.OWL}sameAs>", f"<{owl.OWL}differentFrom>"
 _ANNOTATIONS: Final = frozenset(
@@ -383,23 +381,16 @@ def event_lines(event: Any) -> list[str]:
 
 def read_rdf(lines: Sequence[str], knowledge: StaticKnowledge) -> EventReading:
     """Read N-Triples lines of any kind as assertions."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "event.nt"
-        file.write_text(
-            "\n".join(line.replace("\n", " ") for line in lines) + "\n",
-            encoding="utf-8",
-            errors="surrogatepass",
+    try:
+        reading = read_assertions(
+            [lines_source(lines, "the event")],
+            knowledge.tbox.signature,
+            ontologies=knowledge.ontologies,
+            axioms=knowledge.tbox.axioms,
+            scope=_BLANK_NODE_SCOPE,
         )
-        try:
-            reading = read_assertions(
-                [file],
-                knowledge.tbox.signature,
-                ontologies=knowledge.ontologies,
-                axioms=knowledge.tbox.axioms,
-                scope=_BLANK_NODE_SCOPE,
-            )
-        except InputError as error:
-            return EventReading((), error.message.replace(str(file), "the event"))
+    except InputError as error:
+        return EventReading((), error.message)
     assertions = [
         *reading.abox,
         *(

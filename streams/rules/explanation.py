@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from shiq.streams.rules.model import Evaluator
+from shiq.streams.rules.model import ColumnModel, Evaluator, PointModel
 from shiq.streams.rules.naive_evaluation import (
     Binding,
     NaiveEvaluator,
-    NaiveModel,
     _PointEvaluation,
 )
 from shiq.streams.rules.program import Program
@@ -130,28 +129,31 @@ class Derivation:
 
 
 @dataclass
-class ExplainingEvaluator(NaiveEvaluator):
-    """Naive evaluator that records how the atoms of one time point, ``point``, are derived.
+class ExplainingEvaluator:
+    """Evaluator that records how the atoms of one time point, ``point``, are derived (implements
+    `shiq.streams.rules.model.Evaluator`).
 
     engine: evaluates each point first, so that a point with too many atoms fails before the slow
-    evaluation.
+    evaluation by ``naive``.
+    atoms: true atoms of the point; None before it.
     origins: number, rule and binding of each atom's first derivation.
     """
 
-    point: int = 0
-    engine: Evaluator | None = None
+    engine: Evaluator
+    naive: NaiveEvaluator
+    point: int
     input_rows: Mapping[str, set[Row]] = field(default_factory=dict)
-    model: NaiveModel | None = None
+    atoms: Mapping[str, set[Row]] | None = None
     origins: dict[tuple[str, Row], tuple[int, StreamRule, Binding]] = field(default_factory=dict)
 
-    def step(self, t: int, rows: Mapping[str, Any], on_derived: Any = None) -> NaiveModel:
+    def step(self, t: int, rows: Mapping[str, Any]) -> PointModel:
         """Evaluate the time point ``t``; record the derivations if it is the one to explain."""
         if t > self.point:
-            return NaiveModel(t, {}, {})
-        if self.engine is not None:
-            self.engine.step(t, rows)
+            return ColumnModel(t, {})
+        model = self.engine.step(t, rows)
         if t < self.point:
-            return super().step(t, rows)
+            self.naive.step(t, rows)
+            return model
 
         def record_origin(rule: StreamRule, row: Row, binding: Binding) -> None:
             """Record the first derivation of an atom."""
@@ -159,14 +161,22 @@ class ExplainingEvaluator(NaiveEvaluator):
 
         self.input_rows = {
             predicate: set(found)
-            for predicate, found in self.program.copy_input_to_parts(rows).items()
+            for predicate, found in self.naive.program.copy_input_to_parts(rows).items()
         }
-        self.model = super().step(t, rows, record_origin)
-        return self.model
+        self.atoms = self.naive.step(t, rows, record_origin).atoms
+        return model
+
+    def state(self) -> bytes:
+        """State of the engine."""
+        return self.engine.state()
+
+    def restore(self, state: bytes) -> None:
+        """Restore the engine."""
+        self.engine.restore(state)
 
     def explain_atom(self, program: Program, predicate: str, row: Row) -> Derivation | None:
         """Explain why an atom is true at the recorded time point; None if it is not true."""
-        if self.model is None or row not in self.model.atoms.get(predicate, ()):
+        if self.atoms is None or row not in self.atoms.get(predicate, ()):
             return None
         return self._explain_true_atom(program, predicate, row)
 
@@ -182,11 +192,8 @@ class ExplainingEvaluator(NaiveEvaluator):
         if fact is not None:
             return Derivation(text, self.point, "fact", fact[0].position_at(fact[1]))
         number, rule, binding = self.origins[predicate, row]
-        step = _PointEvaluation(
-            self,
-            self.point,
-            {name: set(rows) for name, rows in (self.model.atoms if self.model else {}).items()},
-        )
+        now = {name: set(rows) for name, rows in (self.atoms or {}).items()}
+        step = _PointEvaluation(self.naive, self.point, now)
         body = tuple(
             self._explain_literal(program, step, rule, literal, binding, number)
             for literal in written_literals(rule.body)
@@ -261,7 +268,9 @@ class ExplainingEvaluator(NaiveEvaluator):
         ):
             # It came later than what it is to explain: the window had enough without it.
             held = [
-                t for t in held if t != self.point or row in self.program.facts.get(predicate, ())
+                t
+                for t in held
+                if t != self.point or row in self.naive.program.facts.get(predicate, ())
             ]
         because = (
             self._explain_true_atom(program, predicate, row)

@@ -5,12 +5,10 @@ A point is a set of atoms. All rules are applied to it again and again until not
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from shiq.errors import OperationalError
 from shiq.streams.rules.operators import Functions, call_function
 from shiq.streams.rules.safety import global_variables
 from shiq.streams.rules.syntax import (
@@ -41,7 +39,7 @@ from shiq.streams.rules.syntax import (
     make_too_many_atoms_error,
     require_64_bits,
 )
-from shiq.streams.rules.tokens import copy_as_rows, rows_to_columns
+from shiq.streams.rules.tokens import copy_as_rows
 
 Binding: TypeAlias = dict[str, Value]
 Point: TypeAlias = dict[str, set[Row]]
@@ -71,10 +69,6 @@ class NaiveModel:
         return [
             atom_text(predicate.rpartition("/")[0], row) for row in self.rows(predicate, derived)
         ]
-
-    def columns(self, predicate: str, derived: bool = False) -> tuple[Any, ...]:
-        """Rows of a predicate as arrays, one per argument."""
-        return rows_to_columns(self.rows(predicate, derived), predicate)
 
 
 @dataclass
@@ -140,33 +134,6 @@ class NaiveEvaluator:
         horizon = max(self.program.horizons.values(), default=0)
         for past in [past for past in self.points if past < t - horizon]:
             del self.points[past]
-
-    def state(self) -> bytes:
-        """Serialise the atoms that windows of later time points see, as JSON."""
-        points = {
-            t: {predicate: sorted(rows, key=_row_sort_key) for predicate, rows in p.items()}
-            for t, p in self.points.items()
-        }
-        return json.dumps({"first": self.first_point, "points": points}).encode()
-
-    def restore(self, state: bytes) -> None:
-        """Continue from the `state` that another evaluator saved. Raises: OperationalError."""
-        try:
-            found = json.loads(state)
-            self.first_point = found["first"]
-            self.points = {
-                int(t): {predicate: set(map(tuple, rows)) for predicate, rows in point.items()}
-                for t, point in found["points"].items()
-            }
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise OperationalError(
-                f"this is no state of an evaluator ({error})", "Start anew."
-            ) from error
-
-
-def _row_sort_key(row: Row) -> list[tuple[int, int, str]]:
-    """Key that sorts rows of constants: integers first, then symbols, strings and IRIs."""
-    return [constant_sort_key(value) for value in row]
 
 
 class _PointEvaluation:

@@ -360,15 +360,6 @@ def _parse_column(predicate: str, column: Any) -> np.ndarray[Any, Any]:
     return found
 
 
-def rows_to_columns(rows: Sequence[Row], predicate: str) -> tuple[np.ndarray[Any, Any], ...]:
-    """Convert rows to arrays, one per argument: int64, or objects unless all values are integers."""
-    columns = list(zip(*rows)) if rows else [()] * int(predicate.rpartition("/")[2])
-    return tuple(
-        np.array(column, object if any(isinstance(value, str) for value in column) else np.int64)
-        for column in columns
-    )
-
-
 def copy_as_rows(rows: Any) -> list[Row]:
     """Copy input rows to a list; a tuple of columns is converted to rows."""
     if isinstance(rows, tuple):

@@ -13,7 +13,9 @@ from shiq.streams.front.event import Record
 from shiq.streams.front.intake import RejectLog, WatermarkTracker
 from shiq.streams.front.local import LocalRunner
 from shiq.streams.rules import Program, ProgramError
+from shiq.streams.rules.evaluation import Engine
 from shiq.streams.rules.explanation import ExplainingEvaluator
+from shiq.streams.rules.naive_evaluation import NaiveEvaluator
 from shiq.streams.rules.session import EvaluationOptions
 from shiq.streams.rules.stream import RuleIntake, RulesCollector, RulesOperator
 from shiq.streams.rules.tokens import read_atom
@@ -52,9 +54,8 @@ def told(program: tuple[str, str], log: tuple[str, str]) -> str:
 def why(program: tuple[str, str], log: tuple[str, str], atom: str, when: int) -> str:
     """What --why prints."""
     stream = _stream(program, log)
-    explaining = ExplainingEvaluator(
-        stream.base_operator.program.checked_program, FUNCTIONS, point=when
-    )
+    settings = stream.base_operator.program.checked_program, FUNCTIONS
+    explaining = ExplainingEvaluator(Engine(*settings), NaiveEvaluator(*settings), when)
     stream.base_operator = replace(stream.base_operator, evaluator=explaining)
     _feed(stream, log[1])
     found = explaining.explain_atom(stream.base_operator.program, *read_atom(atom))

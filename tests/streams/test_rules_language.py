@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from shiq.streams.rules import Program
+from shiq.streams.rules.evaluation import Engine
 from shiq.streams.rules.explanation import ExplainingEvaluator
 from shiq.streams.rules.naive_evaluation import NaiveEvaluator
 from shiq.streams.rules.session import EvaluationOptions, RuleSession
@@ -121,7 +122,8 @@ def test_dates_of_points_are_in_utc_and_by_the_unit() -> None:
 
 def test_why_shows_what_was_written() -> None:
     program = Program.parse("a(X) :- f(X), not e(X,_), X = 1..3. f(1..2)." + LOCAL)
-    explaining = ExplainingEvaluator(program.checked_program, point=0)
+    checked = program.checked_program
+    explaining = ExplainingEvaluator(Engine(checked, {}), NaiveEvaluator(checked), 0)
     session = RuleSession(program, EvaluationOptions())
     session.evaluator = explaining
     session.push(0, ["e(1,5)", "n(2,7)"])

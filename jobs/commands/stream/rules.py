@@ -27,6 +27,7 @@ from shiq.streams.rules.evaluation import Engine
 from shiq.streams.rules.explanation import ExplainingEvaluator
 from shiq.streams.rules.fixpoint import RecursiveStratum
 from shiq.streams.rules.model import MaintainedRule
+from shiq.streams.rules.naive_evaluation import NaiveEvaluator
 from shiq.streams.rules.operators import Functions
 from shiq.streams.rules.plan import CallStep, CheckStep, CompareStep, JoinPlan, JoinStep, Step
 from shiq.streams.rules.records import (
@@ -320,14 +321,13 @@ def _print_proof(
     with replace(feed, out="-", checkpoint=None).start_run({}, made) as run:
         checked, most = program.checked_program, options.max_atoms
         settings = checked, program.functions, options.complete_windows, most
-        explaining = ExplainingEvaluator(
-            *settings, point=when, engine=make_evaluator(program, options)
-        )
+        naive = NaiveEvaluator(*settings)
+        explaining = ExplainingEvaluator(make_evaluator(program, options), naive, when)
         asked = RulesOperator(program, options, evaluator=explaining)
         stream = _make_collector(feed, run, asked, reader)
         time = reader.record_time if len(feed.sources) > 1 else None
         result = run.feed_system(LocalRunner(stream), time=time)
-    if explaining.model is None:
+    if explaining.atoms is None:
         raise InputError(
             f"the stream has no point {when}", "Name one from its first time to its last."
         )
