@@ -487,8 +487,8 @@ class CarriedRules:
         self.bits = {key: self.bits[key] for key in self.rules}
         least = limits.min_support_count(window)
         rules = [
-            self._mined_rule(counter, key)
-            for key, (n, d) in self.rules.items()
+            counter.counts(tree, [head]).mined_rule(tree, head)
+            for (tree, head), (n, d) in self.rules.items()
             if n >= least and limits.is_confident(n, d)
         ]
         self.last_reported = MinedRules(
@@ -517,13 +517,6 @@ class CarriedRules:
                 counts, _count_difference(joint, old_joint), _count_difference(body, old_body), 1
             )
             self.rules[key], self.bits[key] = counts, (joint, body)
-
-    def _mined_rule(self, counter: BodyCounter, key: tuple[BodyTree, str]) -> MinedRule:
-        """Make the mined rule, with its current counts, of a rule that was carried from the window
-        before.
-        """
-        counts = counter.counts(key[0], [key[1]])
-        return counts.mined_rule(*key)
 
 
 def _count_difference(bits: Bits, others: Bits) -> int:

@@ -76,7 +76,10 @@ class ReportOutputs:
             self._write_folder(Path(self.folder), result)
         if self.export_file is None:
             return []
-        text, export = write_export(self.miner, self.last_report, self.export_file.endswith(".lp"))
+        export = select_exported(self.miner, self.last_report)
+        window = (0, 0) if self.last_report is None else self.last_report.window
+        write = rules_to_program if self.export_file.endswith(".lp") else _rules_to_ontology
+        text = write(export.rules, self.miner.windows.knowledge, window)
         write_atomically(Path(self.export_file), text)
         result.statistics["export"] = export.counts()
         return export.summary_lines(self.miner.settings.report.min_share)
@@ -387,16 +390,6 @@ def select_exported(miner: RuleMiner, report: WindowReport | None) -> RuleExport
         weakest = rules.pop(low)
         left_out.append(f"{atoms_to_text(tree_to_atoms(weakest.rule.body))} => {weakest.rule.head}")
     return RuleExport(rules, sum(map(bool, against)), against.count(None), weak, left_out)
-
-
-def write_export(
-    miner: RuleMiner, report: WindowReport | None, as_asp: bool
-) -> tuple[str, RuleExport]:
-    """Write the exported rules as ASP or OWL; also return the selection."""
-    export = select_exported(miner, report)
-    window = report.window if report is not None else (0, 0)
-    write = rules_to_program if as_asp else _rules_to_ontology
-    return write(export.rules, miner.windows.knowledge, window), export
 
 
 def _rules_to_ontology(

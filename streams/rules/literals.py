@@ -362,6 +362,10 @@ def read_literal(tokens: TokenCursor) -> Literal:
     return ComparisonLiteral(left, relation, right, negated, tokens.text.position_at(begun.offset))
 
 
+#: Smallest count that may be written behind each counting operator; None if it has no count.
+_LEAST_COUNTS: Final = {AT_LEAST: 1, AT_MOST: 0, COUNT: 1, ALWAYS: None}
+
+
 def _read_windowed_literal(tokens: TokenCursor, negated: bool, begun: RuleToken) -> WindowedLiteral:
     """Parse an atom with its counting operator ("at least 2") and window."""
     place = tokens.text.position_at(begun.offset)
@@ -370,20 +374,15 @@ def _read_windowed_literal(tokens: TokenCursor, negated: bool, begun: RuleToken)
         raise TokenFault(
             tokens.peek(), "function symbols are not supported: an atom is not compared"
         )
-    count: Term | None = Constant(1)
-    operator = AT_LEAST
-    if tokens.accept("at", "least"):
-        count = _read_operator_count(tokens, 1, AT_LEAST)
-    elif tokens.accept("at", "most"):
-        operator, count = AT_MOST, _read_operator_count(tokens, 0, AT_MOST)
-    elif tokens.accept("count"):
-        operator, count = COUNT, _read_operator_count(tokens, 1, COUNT)
-    elif tokens.accept("always"):
-        operator, count = ALWAYS, None
-    elif not tokens.is_next("in"):
+    operator = next((one for one in _LEAST_COUNTS if tokens.accept(*one.split())), "")
+    if not operator and not tokens.is_next("in"):
         if tokens.is_next("at"):
             raise TokenFault(tokens.peek(1), f"expected 'least' or 'most', found {tokens.peek(1)}")
         return WindowedLiteral(atom, is_negated=negated, position=place)
+    count: Term | None = None if operator == ALWAYS else Constant(1)
+    if (minimum := _LEAST_COUNTS.get(operator)) is not None:
+        count = _read_operator_count(tokens, minimum, operator)
+    operator = operator or AT_LEAST
     tokens.expect("in", "'in' and a window")
     found = read_window(tokens)
     degenerate = operator == AT_LEAST and count == Constant(1) and found.intervals == ((0, 0),)

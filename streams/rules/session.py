@@ -217,18 +217,14 @@ class RuleSession:
 
     def _parse_atoms(self, atoms: Iterable[str], source: str, line: int) -> list[tuple[str, Row]]:
         """Parse texts of atoms as (predicate, row); malformed ones go to the reject log."""
-        try:
-            return list(map(read_atom, atoms))
-        except (AtomError, TypeError):
-            found = []
+        found = []
         for text in atoms:
-            if text != END_OF_POINT:
-                try:
+            try:
+                if text != END_OF_POINT:
                     found.append(read_atom(text))
-                except AtomError as error:
-                    self.rejects.add_reject(
-                        MALFORMED, source, line, str(error), escape_surrogates(text)
-                    )
+            except AtomError as error:
+                shown = escape_surrogates(text)
+                self.rejects.add_reject(MALFORMED, source, line, str(error), shown)
         return found
 
     def finish(self) -> list[Model]:
