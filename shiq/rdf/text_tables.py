@@ -28,35 +28,14 @@ LARGEST_VALUE: Final = 1 << 26
 _BYTE: Final = re.compile("[\udc80-\udcff]")
 
 
-class _CountedLines:
-    """Iterator over the lines of a text that notes lines with bytes that are not UTF-8.
-
-    is_broken: whether a line since it was last reset is not UTF-8
-    """
-
-    def __init__(self, text: Iterator[str]) -> None:
-        self._text, self.is_broken = text, False
-
-    def __iter__(self) -> Iterator[str]:
-        for line in self._text:
-            if not line.isascii() and _BYTE.search(line):
-                self.is_broken = True
-            yield line
-
-
 @contextmanager
-def _open_csv(source: TableSource) -> Iterator[tuple[Any, _CountedLines]]:
-    """Context manager: open a CSV or TSV file; gives the reader of its rows and the lines that it
-    reads from.
-    """
+def _open_csv(source: TableSource) -> Iterator[Any]:
+    """Context manager: open a CSV or TSV file; gives the reader of its rows."""
     # Python's own limit, of all of its readers, is 131,072; it is never lowered.
     csv.field_size_limit(max(csv.field_size_limit(), LARGEST_VALUE))
     with source.open() as stream:
-        lines = _CountedLines(io.TextIOWrapper(stream, "utf-8", "surrogateescape", newline=""))
-        yield (
-            csv.reader(lines, delimiter="\t" if source.kind is TableKind.TSV else ",", strict=True),
-            lines,
-        )
+        text = io.TextIOWrapper(stream, "utf-8", "surrogateescape", newline="")
+        yield csv.reader(text, delimiter="\t" if source.kind is TableKind.TSV else ",", strict=True)
 
 
 def _column_names(source: TableSource, reader: Iterator[list[str]]) -> list[str]:
@@ -78,7 +57,7 @@ def _column_names(source: TableSource, reader: Iterator[list[str]]) -> list[str]
 
 def read_header(source: TableSource) -> list[str]:
     """Return the column names of a table in CSV or TSV. Raises: InputError."""
-    with _open_csv(source) as (reader, _):
+    with _open_csv(source) as reader:
         return _column_names(source, reader)
 
 
@@ -90,7 +69,7 @@ def text_rows(
 
     An empty value is None. Malformed rows become ``rejects``. Raises: InputError.
     """
-    with _open_csv(source) as (reader, lines):
+    with _open_csv(source) as reader:
         head = _column_names(source, reader)
         places = [head.index(name) if name in head else None for name in wanted]
         rows: list[list[str]] = []
@@ -122,8 +101,7 @@ def text_rows(
                 continue
             if row is None:
                 break
-            if lines.is_broken:
-                lines.is_broken = False
+            if not all(map(str.isascii, row)) and any(map(_BYTE.search, row)):
                 rejects.add(_invalid_bytes_message(row, head), at, _row_text(row))
             elif len(row) != len(head):
                 if row:

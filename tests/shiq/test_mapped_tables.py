@@ -397,7 +397,7 @@ def test_a_cell_that_is_no_value_is_malformed_with_its_row_and_column(folder: Pa
 
 def test_ragged_rows_quotes_and_bytes_are_malformed_and_the_others_are_read(folder: Path) -> None:
     (folder / "machines.csv").write_bytes(
-        b'id,name,limit\nm1,a,1\nm2,b\nm3,c,1,2\nm4,caf\xe9,1\nm5,"a"b,1\nm6,"two\nlines",1\nm7,d,1\nm8,"never ends,1\n'
+        b'id,name,limit\nm1,a,1\nm2,b\nm3,c,1,2\nm4,caf\xe9,1\nm5,"a"\xffb,1\nm6,"two\nlines",1\nm7,d,1\nm8,"never ends,1\n'
     )
     found, left = lines_of(folder / "machines.csv", folder / "m.yml")
     assert {x.split()[0] for x in found} == {"<urn:d:m1>", "<urn:d:m6>", "<urn:d:m7>"}
