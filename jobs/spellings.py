@@ -17,7 +17,8 @@ from shiq.datatypes import DataTheory, IllTyped
 from shiq.jobs.undecided_insertions import tested_ranges
 from shiq.model.clause import ClausalTBox
 from shiq.model.ntriples import literal_term as literal_text
-from shiq.rdf.vocabulary import DATATYPES, NearMisses, is_reserved
+from shiq.model.walk import is_reserved
+from shiq.rdf.vocabulary import DATATYPES, NearMisses
 
 #: Other spellings of a line that are tried.
 MOST_SPELLINGS: Final = 3

@@ -255,11 +255,8 @@ class _DriverReader(_SourceReader):
 
     def __init__(self, loaded: LoadedSources, ontology: Reading, typed: frozenset[str]) -> None:
         self.ontology, self.known_typed = ontology, _RecordingSet(typed)
+        self._typed_individuals = self.known_typed  # instead of those among the rare triples
         super().__init__(loaded, ontology.ontologies, fixed=ontology.tbox.signature)
-
-    def _typed_individuals(self) -> set[str]:
-        """The names that are known to be individuals."""
-        return self.known_typed
 
     def vocabulary_context(self, before: VocabularyContext) -> VocabularyContext:
         """Make the vocabulary by which tasks interpret chunks, as far as the rare triples determine

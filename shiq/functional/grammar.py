@@ -197,14 +197,9 @@ def _datatype_restriction(base: m.Datatype, rest: tuple[object, ...]) -> m.Datat
     )
 
 
-def _object_assertion_rule(make: Callable[..., Any]) -> ConstructRule:
-    """Make the rule of an object property assertion, positive or negative."""
-    return _axiom_rule(lambda *arguments: (make(*arguments),), role, individual, individual)
-
-
-def _data_assertion_rule(make: Callable[..., Any]) -> ConstructRule:
-    """Make the rule of a data property assertion, positive or negative."""
-    return _axiom_rule(lambda *arguments: (make(*arguments),), data_property, individual, literal)
+def _assertion_rule(make: Callable[..., Any], *fixed: Coercion) -> ConstructRule:
+    """Make the rule of a single assertion."""
+    return _axiom_rule(lambda *arguments: (make(*arguments),), *fixed)
 
 
 def _entity_rule(kind: str) -> ConstructRule:
@@ -306,13 +301,19 @@ AXIOMS: dict[str, ConstructRule] = {
     "HasKey": _axiom_rule(m.HasKey, class_expression, list_check(role), list_check(data_property)),
     "SameIndividual": _axiom_rule(_same_individuals, rest=individual),
     "DifferentIndividuals": _axiom_rule(_different_individuals, rest=individual),
-    "ClassAssertion": _axiom_rule(
-        lambda *values: (m.ClassAssertion(*values),), class_expression, individual
+    "ClassAssertion": _assertion_rule(m.ClassAssertion, class_expression, individual),
+    "ObjectPropertyAssertion": _assertion_rule(
+        m.ObjectPropertyAssertion, role, individual, individual
     ),
-    "ObjectPropertyAssertion": _object_assertion_rule(m.ObjectPropertyAssertion),
-    "NegativeObjectPropertyAssertion": _object_assertion_rule(m.NegativeObjectPropertyAssertion),
-    "DataPropertyAssertion": _data_assertion_rule(m.DataPropertyAssertion),
-    "NegativeDataPropertyAssertion": _data_assertion_rule(m.NegativeDataPropertyAssertion),
+    "NegativeObjectPropertyAssertion": _assertion_rule(
+        m.NegativeObjectPropertyAssertion, role, individual, individual
+    ),
+    "DataPropertyAssertion": _assertion_rule(
+        m.DataPropertyAssertion, data_property, individual, literal
+    ),
+    "NegativeDataPropertyAssertion": _assertion_rule(
+        m.NegativeDataPropertyAssertion, data_property, individual, literal
+    ),
     "AnnotationAssertion": _axiom_rule(
         lambda property, *rest: AnnotationAxiom((property,), *rest),
         annotation_property,

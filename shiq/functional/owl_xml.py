@@ -190,7 +190,9 @@ _LABEL = re.compile(BLANK_LABEL)
 _NUMBER = re.compile(r"\+?[0-9]{1,18}")
 
 
-def read_owl_xml(data: bytes, source: str, base: str, scope: str) -> Document:
+def read_owl_xml(
+    data: bytes, source: str, base: str, scope: str, *, header_only: bool = False
+) -> Document:
     """Parse the OWL/XML document ``data``, in UTF-8.
 
     Truncated or broken XML becomes a leftover with its line, after the axioms before it.
@@ -198,22 +200,12 @@ def read_owl_xml(data: bytes, source: str, base: str, scope: str) -> Document:
     Args:
     base: IRI of the document
     scope: a blank node ``_:x`` becomes ``_:{scope}.x``
+    header_only: whether only the part before the axioms is parsed
 
     Raises: InputError for XML that is not OWL/XML, for entities that are no plain abbreviations,
         and for a document without a readable item.
     """
-    return _run_reader(_OwlXmlReader(data, source, base, scope))
-
-
-def read_owl_xml_header(data: bytes, source: str, base: str) -> Document:
-    """Parse the part of a document before its axioms. Raises: InputError, as `read_owl_xml` does."""
-    return _run_reader(_OwlXmlReader(data, source, base, "", header_only=True))
-
-
-def _run_reader(reader: _OwlXmlReader) -> Document:
-    """Run a reader, then clear it, so that the parser and its handlers do not keep each other
-    alive.
-    """
+    reader = _OwlXmlReader(data, source, base, scope, header_only)
     try:
         return reader.read()
     finally:
@@ -231,9 +223,7 @@ class _OwlXmlReader:
         not kept.
     """
 
-    def __init__(
-        self, data: bytes, source: str, base: str, scope: str, *, header_only: bool = False
-    ) -> None:
+    def __init__(self, data: bytes, source: str, base: str, scope: str, header_only: bool) -> None:
         self.data, self.source, self.header_only = data, source, header_only
         self.blank_prefix = f"_:{scope}." if scope else "_:"
         self.names, self.builder = (

@@ -77,7 +77,7 @@ def assertion_lines(assertion: owl.Assertion) -> tuple[str, ...]:
     follow the OWL 2 mapping to RDF graphs (section 2). Their blank nodes are named by a hash of the
     assertion. So equal assertions give equal lines, and different ones share no node.
     """
-    main = _single_triple(assertion)
+    main = single_triple(assertion)
     if main is None:
         return _triples_of_assertion(assertion).lines()
     subject, predicate, object = main
@@ -90,11 +90,11 @@ def assertion_triples(assertion: owl.Assertion) -> tuple[NodeTriple, ...]:
     >>> assertion_triples(owl.SameIndividual("urn:a", "urn:b"))
     (('urn:a', 'http://www.w3.org/2002/07/owl#sameAs', 'urn:b'),)
     """
-    main = _single_triple(assertion)
+    main = single_triple(assertion)
     return _triples_of_assertion(assertion).triples() if main is None else (main,)
 
 
-def _single_triple(assertion: owl.Assertion) -> NodeTriple | None:
+def single_triple(assertion: owl.Assertion) -> NodeTriple | None:
     """Return the triple of an assertion that is a single one; None if it needs several."""
     match assertion:
         case owl.ClassAssertion(owl.Class(iri), individual):

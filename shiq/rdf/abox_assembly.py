@@ -20,8 +20,8 @@ from shiq import model as owl
 from shiq.answers.verdict import Leftover
 from shiq.inputs.reading import Place
 from shiq.model.abox import ABox, ClassRows, DataRows, Pairs, RoleRows, individuals_of, int_array
-from shiq.rdf.triples import Rows, Term, Triples, numpy_view
-from shiq.rdf.vocabulary import TYPE
+from shiq.model.ntriples import NodeTriple, single_triple
+from shiq.rdf.triples import Rows, Triples, numpy_view
 
 Ids = npt.NDArray[Any]
 
@@ -108,9 +108,7 @@ def build_abox(
                 individuals[subjects[data]], data_names[predicates[data]], literals[values[data]]
             )
         ),
-        same=tuple(
-            dict.fromkeys((individuals.dense_id(a), individuals.dense_id(b)) for a, b in same)
-        ),
+        same=tuple(dict.fromkeys((int(individuals[a]), int(individuals[b])) for a, b in same)),
         different=Pairs(*_drop_repeated_rows(*individuals[unequal])),
         complex=tuple(dict.fromkeys(complex)),
     )
@@ -127,12 +125,8 @@ class _DenseNumbers:
         self._terms = triples.terms
         self._dense = used.cumsum() - 1
 
-    def __getitem__(self, ids: Ids) -> Ids:
+    def __getitem__(self, ids: Ids | int) -> Ids:
         return self._dense[ids]
-
-    def dense_id(self, id: int) -> int:
-        """Return the dense number of the term with this id."""
-        return int(self._dense[id])
 
     def term_texts(self) -> list[str]:
         """Return the texts of the occurring terms, by dense number."""
@@ -157,20 +151,11 @@ def _drop_repeated_rows(*columns: Ids) -> list[array[int]]:
 _Ids: TypeAlias = tuple[int, int, int]
 
 
-def plain_triple(assertion: owl.Assertion) -> tuple[str, str, Term] | None:
+def plain_triple(assertion: owl.Assertion) -> NodeTriple | None:
     """Return the triple of an assertion on a named class or property; None for any other assertion."""
-    match assertion:
-        case owl.ClassAssertion(owl.Class(iri), individual):
-            return individual, TYPE, iri
-        case owl.ObjectPropertyAssertion(owl.ObjectProperty(iri), subject, value):
-            return subject, iri, value
-        case owl.ObjectPropertyAssertion(
-            owl.ObjectInverseOf(owl.ObjectProperty(iri)), subject, value
-        ):
-            return value, iri, subject
-        case owl.DataPropertyAssertion(property, subject, literal):
-            return subject, property.iri, literal
-    return None
+    if isinstance(assertion, owl.SameIndividual | owl.DifferentIndividuals):
+        return None
+    return single_triple(assertion)
 
 
 def leftover_places(

@@ -26,7 +26,7 @@ from shiq.answers.verdict import Leftover
 from shiq.model import RDFS, Assertion, Axiom, Signature, TBox
 from shiq.model.profile import roles_required_simple
 from shiq.model.roles import role_box, role_of
-from shiq.model.walk import entities
+from shiq.model.walk import entities, is_reserved
 from shiq.rdf.expressions import Expressions
 from shiq.rdf.graph import OpenPropertyError, UnmappedError, VocabularyGraph
 from shiq.rdf.name_kinds import DATA, OBJECT, NameKinds
@@ -41,7 +41,6 @@ from shiq.rdf.vocabulary import (
     REST,
     SWRL,
     TYPE,
-    is_reserved,
 )
 
 if TYPE_CHECKING:

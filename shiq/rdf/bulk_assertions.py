@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from shiq.answers.verdict import Leftover
 from shiq.model import NOTHING, Literal, Signature
+from shiq.model.walk import is_reserved
 from shiq.rdf.namespaces import unknown_name_message
 from shiq.rdf.ontology_header import unknown_word_leftover
 from shiq.rdf.triples import (
@@ -44,7 +45,6 @@ from shiq.rdf.vocabulary import (
     NearMisses,
     is_misspelt,
     is_odd_type,
-    is_reserved,
     is_structural,
 )
 

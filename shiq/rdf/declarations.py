@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from shiq.model import RDFS, Signature
+from shiq.model.walk import is_reserved
 from shiq.rdf.graph import VocabularyGraph
 from shiq.rdf.name_kinds import (
     ANNOTATION,
@@ -37,7 +38,6 @@ from shiq.rdf.vocabulary import (
     TYPE,
     is_member_property,
     is_misspelt,
-    is_reserved,
 )
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def determine_kinds(
     shown: dict[str, dict[str, PropertyUse]] = defaultdict(dict)
     for use in uses:
         shown[use.iri].setdefault(use.kind, use)
-    declare = _DeclarationReader(graph, kinds, fixed)
+    declare = partial(_declare, graph, kinds, fixed)
     problems = [
         problem
         for iri, by_kind in declared.items()
@@ -144,140 +144,138 @@ def _kind_of_declaration(word: str) -> str | None:
     return declared_kind(word) or None
 
 
-@dataclass(frozen=True)
-class _DeclarationReader:
-    """Reader of declarations: adds the declared kinds to ``kinds``, and collects contradictions as
-    problems.
+def _declare(
+    graph: VocabularyGraph,
+    kinds: NameKinds,
+    fixed: Signature | None,
+    iri: str,
+    by_kind: Mapping[str, list[int]],
+    uses: Mapping[str, PropertyUse],
+) -> Iterator[NameProblem]:
+    """Add the declared kinds of ``iri`` to ``kinds``, and yield what contradicts them as problems.
 
-    base_signature: ``fixed`` of `determine_kinds`
+    Args:
+    fixed: as of `determine_kinds`
+    by_kind, uses: the triples that declare each kind, and uses outside of triples
     """
-
-    graph: VocabularyGraph
-    kinds: NameKinds
-    base_signature: Signature | None
-
-    def __call__(
-        self, iri: str, by_kind: Mapping[str, list[int]], uses: Mapping[str, PropertyUse]
-    ) -> Iterator[NameProblem]:
-        graph, kinds = self.graph, self.kinds
-        triples = [i for indexes in by_kind.values() for i in indexes]
-        if is_reserved(iri):
-            bad = [
-                i
-                for kind, indexes in by_kind.items()
-                if not _is_built_in(iri, kind)
-                for i in indexes
-            ]
-            # A declaration has no effect, but which axioms there are on an annotation property
-            # depends on it.
-            problem = "without-effect"
-            if iri in ANNOTATIONS and _is_used_in_axioms(graph, iri):
-                problem = "punning" if self.base_signature is not None else "annotation-punning"
-                for kind in by_kind if self.base_signature is None else ():
-                    if kind in (OBJECT, DATA):
-                        kinds.add_kind(iri, kind)
-            count = graph.assign_bucket(bad, f"leftover:{problem}")
-            graph.assign_bucket(triples, "declaration")
-            if bad:
-                message = f"the built-in term <{iri}> is declared as something else"
-                yield NameProblem(bad[0], problem, message, "use a name of your own", count, iri)
-            return
-        classes, datatypes = "class" in by_kind, "datatype" in by_kind
-        rdfs_only = all(graph.objects[i] == RDFS + "Class" for i in by_kind.get("class", ()))
-        if datatypes and classes and rdfs_only:
-            classes = False
-        two = []
-        before = kinds_of(kinds, iri)
-        if iri in kinds.dual_properties and {OBJECT, DATA} <= uses.keys():
-            before = {OBJECT, DATA}  # said of it outright, not left open
-        held = {kind for kind in (OBJECT, DATA, ANNOTATION) if kind in by_kind} | before
-        if held == {ANNOTATION}:
-            held |= uses.keys()
-        elif held and ANNOTATION in uses:
-            held.add(ANNOTATION)
-        logical = held - {ANNOTATION}
-        known = (
-            kinds_of(self.base_signature, iri)
-            if self.base_signature is not None
-            else {OBJECT, DATA}
-        )
-        if len(logical) > 1:
-            two.append(" and ".join(f"{kind} property" for kind in sorted(held)))
-            if not before or self.base_signature is None:
-                kinds.mark_open(iri)
-        else:
-            for kind in held:
-                kinds.names_by_kind[kind].add(iri)
-        if (classes or iri in kinds.classes) and (datatypes or iri in kinds.datatypes):
-            two.append("class and datatype")
-        if classes:
-            kinds.classes.add(iri)
-        if datatypes:
-            kinds.datatypes.add(iri)
-        # Where the axioms are read with the declarations, each counts for both properties.
-        problem = (
-            "punning" if not logical <= known or len(two) != (len(logical) > 1) else "two-readings"
-        )
-        if two and triples:
-            count = graph.assign_bucket(triples, f"leftover:{problem}")
-            yield NameProblem(
-                triples[0],
-                problem,
-                f"<{iri}> is declared as {', '.join(two)}",
-                "use two names",
-                count,
-                iri,
-            )
-        elif len(logical) > 1 and uses and (self.base_signature is None or problem == "punning"):
-            use = next(iter(uses.values()))
-            place = (use.source, use.line)
-            yield NameProblem(
-                -1,
-                problem,
-                f"<{iri}> is used as {', '.join(two)}",
-                "use two names",
-                use.count,
-                iri,
-                place,
-            )
-        if len(logical) == 1 and ANNOTATION in held:
-            yield from self._problems_of_declaration(iri, next(iter(logical)), by_kind, uses)
+    triples = [i for indexes in by_kind.values() for i in indexes]
+    if is_reserved(iri):
+        bad = [
+            i for kind, indexes in by_kind.items() if not _is_built_in(iri, kind) for i in indexes
+        ]
+        # A declaration has no effect, but which axioms there are on an annotation property
+        # depends on it.
+        problem = "without-effect"
+        if iri in ANNOTATIONS and _is_used_in_axioms(graph, iri):
+            problem = "punning" if fixed is not None else "annotation-punning"
+            for kind in by_kind if fixed is None else ():
+                if kind in (OBJECT, DATA):
+                    kinds.add_kind(iri, kind)
+        count = graph.assign_bucket(bad, f"leftover:{problem}")
         graph.assign_bucket(triples, "declaration")
+        if bad:
+            message = f"the built-in term <{iri}> is declared as something else"
+            yield NameProblem(bad[0], problem, message, "use a name of your own", count, iri)
+        return
+    classes, datatypes = "class" in by_kind, "datatype" in by_kind
+    rdfs_only = all(graph.objects[i] == RDFS + "Class" for i in by_kind.get("class", ()))
+    if datatypes and classes and rdfs_only:
+        classes = False
+    two = []
+    before = kinds_of(kinds, iri)
+    if iri in kinds.dual_properties and {OBJECT, DATA} <= uses.keys():
+        before = {OBJECT, DATA}  # said of it outright, not left open
+    held = {kind for kind in (OBJECT, DATA, ANNOTATION) if kind in by_kind} | before
+    if held == {ANNOTATION}:
+        held |= uses.keys()
+    elif held and ANNOTATION in uses:
+        held.add(ANNOTATION)
+    logical = held - {ANNOTATION}
+    known = kinds_of(fixed, iri) if fixed is not None else {OBJECT, DATA}
+    if len(logical) > 1:
+        two.append(" and ".join(f"{kind} property" for kind in sorted(held)))
+        if not before or fixed is None:
+            kinds.mark_open(iri)
+    else:
+        for kind in held:
+            kinds.names_by_kind[kind].add(iri)
+    if (classes or iri in kinds.classes) and (datatypes or iri in kinds.datatypes):
+        two.append("class and datatype")
+    if classes:
+        kinds.classes.add(iri)
+    if datatypes:
+        kinds.datatypes.add(iri)
+    # Where the axioms are read with the declarations, each counts for both properties.
+    problem = (
+        "punning" if not logical <= known or len(two) != (len(logical) > 1) else "two-readings"
+    )
+    if two and triples:
+        count = graph.assign_bucket(triples, f"leftover:{problem}")
+        yield NameProblem(
+            triples[0],
+            problem,
+            f"<{iri}> is declared as {', '.join(two)}",
+            "use two names",
+            count,
+            iri,
+        )
+    elif len(logical) > 1 and uses and (fixed is None or problem == "punning"):
+        use = next(iter(uses.values()))
+        place = (use.source, use.line)
+        yield NameProblem(
+            -1,
+            problem,
+            f"<{iri}> is used as {', '.join(two)}",
+            "use two names",
+            use.count,
+            iri,
+            place,
+        )
+    if len(logical) == 1 and ANNOTATION in held:
+        yield from _problems_of_declaration(
+            graph, kinds_of(fixed or Signature(), iri), iri, next(iter(logical)), by_kind, uses
+        )
+    graph.assign_bucket(triples, "declaration")
 
-    def _problems_of_declaration(
-        self, iri: str, kind: str, by_kind: Mapping[str, list[int]], uses: Mapping[str, PropertyUse]
-    ) -> Iterator[NameProblem]:
-        """Yield a problem for a property that is declared as annotation property and also as object
-        or data property.
 
-        They are read as the latter, so that no axiom is lost. If a TBox knew only the annotation
-        property, its axioms and assertions may have been ignored.
-        """
-        known = kinds_of(self.base_signature or Signature(), iri)
-        if len(known) > 1:
+def _problems_of_declaration(
+    graph: VocabularyGraph,
+    known: set[str],
+    iri: str,
+    kind: str,
+    by_kind: Mapping[str, list[int]],
+    uses: Mapping[str, PropertyUse],
+) -> Iterator[NameProblem]:
+    """Yield a problem for a property that is declared as annotation property and also as object
+    or data property.
+
+    They are read as the latter, so that no axiom is lost. If a TBox knew only the annotation
+    property, its axioms and assertions may have been ignored.
+    """
+    if len(known) > 1:
+        return
+    what = f"{'an' if kind == OBJECT else 'a'} {kind} property"
+    if ANNOTATION in known:
+        found, order = "punning", (kind, ANNOTATION)
+        message = (
+            f"<{iri}> is {what} here, but an annotation property of the TBox: "
+            "what was said with it before was passed over"
+        )
+        hint = f"declare it as {what} in the TBox"
+    else:
+        found, order = "annotation-punning", (ANNOTATION, kind)
+        message, hint = (
+            f"<{iri}> is an annotation property and {what}: it is read as the latter",
+            "use two names",
+        )
+    for said in order:
+        if indexes := by_kind.get(said):
+            count = graph.assign_bucket(indexes, f"leftover:{found}")
+            yield NameProblem(indexes[0], found, message, hint, max(count, 1), iri)
             return
-        what = f"{'an' if kind == OBJECT else 'a'} {kind} property"
-        if ANNOTATION in known:
-            found, order = "punning", (kind, ANNOTATION)
-            message = (
-                f"<{iri}> is {what} here, but an annotation property of the TBox: "
-                "what was said with it before was passed over"
-            )
-            hint = f"declare it as {what} in the TBox"
-        else:
-            found, order = "annotation-punning", (ANNOTATION, kind)
-            message, hint = (
-                f"<{iri}> is an annotation property and {what}: it is read as the latter",
-                "use two names",
-            )
-        for said in order:
-            if indexes := by_kind.get(said):
-                count = self.graph.assign_bucket(indexes, f"leftover:{found}")
-                yield NameProblem(indexes[0], found, message, hint, max(count, 1), iri)
-                return
-            if use := uses.get(said):
-                yield NameProblem(-1, found, message, hint, use.count, iri, (use.source, use.line))
-                return
+        if use := uses.get(said):
+            yield NameProblem(-1, found, message, hint, use.count, iri, (use.source, use.line))
+            return
 
 
 def _is_used_in_axioms(graph: VocabularyGraph, iri: str) -> bool:

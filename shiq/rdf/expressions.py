@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from shiq import model as owl
+from shiq.model.walk import is_reserved
 from shiq.rdf.graph import OpenPropertyError, UnmappedError, VocabularyGraph, read_list
 from shiq.rdf.name_kinds import DATA, OBJECT, NameKinds
 from shiq.rdf.triples import Term, term_text
@@ -28,7 +29,6 @@ from shiq.rdf.vocabulary import (
     PLAIN_PROPERTIES,
     TYPE,
     is_member_property,
-    is_reserved,
 )
 
 #: Deeper or larger expressions are refused: what walks them by recursion, or compares them, must

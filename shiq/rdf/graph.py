@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from shiq import model as owl
@@ -67,7 +68,6 @@ class VocabularyGraph:
     bucket: list[str] = field(default_factory=list)
     by_subject: dict[str, dict[str, list[int]]] = field(default_factory=dict)
     _indexes: dict[tuple[str, str, Term], int] = field(default_factory=dict)
-    _inverse_to: dict[str, int] | None = None
 
     def __len__(self) -> int:
         return len(self.subjects)
@@ -131,14 +131,17 @@ class VocabularyGraph:
         """Return the index of the first owl:inverseOf triple from a named property to the blank
         ``node``; else -1.
         """
-        if self._inverse_to is None:
-            named = [
-                (self.objects[i], i)
-                for i, s in enumerate(self.subjects)
-                if self.predicates[i] == _INVERSE and s[:2] != "_:"
-            ]
-            self._inverse_to = {value: i for value, i in reversed(named) if isinstance(value, str)}
-        return self._inverse_to.get(node, -1)
+        return self._inverse_triples.get(node, -1)
+
+    @cached_property
+    def _inverse_triples(self) -> dict[str, int]:
+        """The first owl:inverseOf triple from a named property to each node."""
+        named = [
+            (self.objects[i], i)
+            for i, s in enumerate(self.subjects)
+            if self.predicates[i] == _INVERSE and s[:2] != "_:"
+        ]
+        return {value: i for value, i in reversed(named) if isinstance(value, str)}
 
     def ledger(self) -> Counter[str]:
         """Count the triples that were read, by bucket."""

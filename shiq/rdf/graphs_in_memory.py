@@ -30,6 +30,7 @@ from shiq.rdf.vocabulary import (
     CARDINALITIES,
     IMPORTS,
     ONTOLOGY,
+    TAGGED,
     TYPE,
     local_name,
     short_iri,
@@ -101,7 +102,6 @@ OXIGRAPH_REWRITES: Mapping[str, str] = {
         'other spellings of infinity and NaN, such as "inf", become INF and NaN',
     ),
 }
-_TAGGED = (RDF + "langString", RDF + "dirLangString")
 _RDFLIB_DEFAULT_GRAPH = "urn:x-rdflib:default"
 _NOT_FINITE = {"INF", "-INF", "+INF", "NaN"}
 
@@ -198,7 +198,7 @@ def _convert_rdflib_term(term: Any, label: Labels) -> str | Literal:
             return label(_check_by_constructor(ox.BlankNode, str(term), "label of a blank node"))
         case "Literal" if term.language:
             return check_literal(Literal(str(term), RDF + "langString", term.language.lower()))
-        case "Literal" if str(term.datatype) in _TAGGED:
+        case "Literal" if str(term.datatype) in TAGGED:
             raise RefusedTermError("a literal of datatype rdf:langString without a language tag")
         case "Literal":
             return check_literal(

@@ -137,10 +137,10 @@ def _headers_of_functional(source: FileSource) -> Collection[OntologyHeader]:
 
 def _headers_of_owl_xml(source: FileSource) -> Collection[OntologyHeader]:
     """Read the header of a document in OWL/XML."""
-    from shiq.functional.owl_xml import read_owl_xml_header
+    from shiq.functional.owl_xml import read_owl_xml
     from shiq.rdf.xml import utf8_of
 
-    header = read_owl_xml_header(utf8_of(source), source.name, source.iri).header
+    header = read_owl_xml(utf8_of(source), source.name, source.iri, "", header_only=True).header
     return [OntologyHeader(*header)] if any(header) else []
 
 

@@ -6,13 +6,12 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from shiq import model as owl
-from shiq.model.walk import MOST_DIFFERENT
+from shiq.model.walk import MOST_DIFFERENT, is_reserved
 from shiq.rdf.expressions import Expressions, Key
 from shiq.rdf.graph import MappingResult, UnmappedError, VocabularyGraph, read_list
 from shiq.rdf.name_kinds import NameKinds
 from shiq.rdf.namespaces import namespace_of
 from shiq.rdf.triples import Term, term_text
-from shiq.rdf.vocabulary import is_reserved
 
 #: The axiom or assertion of a main triple, or the individuals that it makes pairwise different;
 #: None if it states nothing.

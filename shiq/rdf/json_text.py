@@ -33,14 +33,16 @@ class JsonLdNames:
     """Names of a JSON-LD context by meaning: the aliases of keywords, and the terms with a language
     or index map.
 
+    aliases: names of each keyword; of @value those of @list too
     scoped_terms: terms with a scoped context, which applies if they are a type
     """
 
-    languages: set[str] = field(default_factory=lambda: {"@language"})
-    types: set[str] = field(default_factory=lambda: {"@type"})
-    graphs: set[str] = field(default_factory=lambda: {"@graph"})
-    sets: set[str] = field(default_factory=lambda: {"@set"})
-    values: set[str] = field(default_factory=lambda: {"@value", "@list"})
+    aliases: dict[str, set[str]] = field(
+        default_factory=lambda: {
+            **{key: {key} for key in ("@language", "@type", "@graph", "@set")},
+            "@value": {"@value", "@list"},
+        }
+    )
     language_maps: set[str] = field(default_factory=set)
     index_maps: set[str] = field(default_factory=set)
     no_maps: set[str] = field(default_factory=set)  # in another context
@@ -54,7 +56,7 @@ class JsonLdNames:
             if key[:1] != "@"
         }
         meant = {key: parts.get("@id", parts.get("@reverse")) for key, parts in terms.items()}
-        for names in (self.languages, self.types, self.graphs, self.sets, self.values):
+        for names in self.aliases.values():
             # A term may be the other name of one that is defined later.
             while (
                 new := {
@@ -72,7 +74,7 @@ class JsonLdNames:
 
     def scoped_types(self, node: Mapping[str, Any]) -> list[str]:
         """Return the types of a node that bring a context of their own."""
-        said = [node[key] for key in node if key in self.types]
+        said = [node[key] for key in node if key in self.aliases["@type"]]
         names = [name for one in said for name in (one if isinstance(one, list) else [one])]
         return sorted({name for name in names if isinstance(name, str)} & self.scoped_terms)
 
@@ -436,9 +438,9 @@ class _JsonDocument:
                 self.check_nodes(item)
         elif isinstance(value, dict):
             for key, item in value.items():
-                if key in self.names.values and item is not None:
+                if key in self.names.aliases["@value"] and item is not None:
                     self._reject_value(item)
-                elif key in self.names.sets:
+                elif key in self.names.aliases["@set"]:
                     self.check_nodes(item)
         elif value is not None:
             self._reject_value(value)
@@ -456,7 +458,7 @@ class _JsonDocument:
         """Replace all texts inside ``value`` that cannot be an IRI by placeholders; ``key`` is the
         key that holds it.
         """
-        if key in self.names.graphs and not isinstance(value, list):
+        if key in self.names.aliases["@graph"] and not isinstance(value, list):
             self.check_nodes(value)
         if isinstance(value, dict):
             if len(bringing := self.names.scoped_types(value)) > 1:
@@ -482,13 +484,13 @@ class _JsonDocument:
             return [self.replace_illegal_texts(item, key) for item in value]
         if isinstance(value, _NumberAsWritten) or not isinstance(value, str):
             return value
-        if key in self.names.languages:
+        if key in self.names.aliases["@language"]:
             self._check_tag(value)
             return value
         if any("\ud800" <= c <= "\udfff" for c in value):
             value = value.encode("utf-8", "replace").decode("utf-8")
             self.reject("a text with half of a surrogate pair: not Unicode", value)
-        if (key in self.names.types and value in _KEYWORDS) or _may_be_reference(value):
+        if (key in self.names.aliases["@type"] and value in _KEYWORDS) or _may_be_reference(value):
             return value
         self.texts.append(value)
         return f"{TEXT}{len(self.texts) - 1}."

@@ -75,23 +75,17 @@ class _QuadConverter:
 
     def add(self, quad: ox.Quad) -> None:
         """Convert a quad and add it to the triples. Raises: RefusedTermError."""
-        subject, predicate, value = self.terms_of(quad)
-        name = quad.graph_name
-        graph = "" if isinstance(name, ox.DefaultGraph) else self._convert_resource(name)
-        self.triples.add(
-            subject, predicate, value, self.text.line_of(subject, predicate, value), graph
-        )
-
-    def terms_of(self, quad: ox.Quad) -> tuple[str, str, Term]:
-        """Return subject, predicate and object of a quad. Raises: RefusedTermError."""
-        value = quad.object
-        return (
-            self._convert_resource(quad.subject),
-            self._convert_resource(quad.predicate),
+        value, name = quad.object, quad.graph_name
+        subject = self._convert_resource(quad.subject)
+        predicate = self._convert_resource(quad.predicate)
+        term: Term = (
             self._convert_literal(value)
             if isinstance(value, ox.Literal)
-            else self._convert_resource(value),
+            else self._convert_resource(value)
         )
+        graph = "" if isinstance(name, ox.DefaultGraph) else self._convert_resource(name)
+        line = self.text.line_of(subject, predicate, term)
+        self.triples.add(subject, predicate, term, line, graph)
 
     def text_of(self, quad: ox.Quad) -> str:
         """Write a quad for messages, in the document's own terms."""

@@ -7,15 +7,17 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from shiq.answers.verdict import LEAVING_OUT, LIKE_OTHERS, Leftover
 from shiq.model import OWL, Assertion, Axiom, Signature
+from shiq.model.walk import is_reserved
 from shiq.rdf.graph import MappedValue, UnmappedError, VocabularyGraph, read_list
 from shiq.rdf.loaded_sources import StatedValue
 from shiq.rdf.name_kinds import NameProblem
 from shiq.rdf.triples import Triples, shorten_text
-from shiq.rdf.vocabulary import FIRST, REST, TYPE, is_reserved
+from shiq.rdf.vocabulary import FIRST, REST, TYPE
 
 if TYPE_CHECKING:
     from shiq.rdf.expressions import Expressions, Key
@@ -197,20 +199,21 @@ def cap_leftovers(leftovers: Iterable[Leftover]) -> Iterator[Leftover]:
     axioms and assertions.
     """
     shown: Counter[str] = Counter()
-    hidden: Counter[str] = Counter()
-    said: dict[str, list[Axiom | Assertion]] = defaultdict(list)
-    items: Counter[str] = Counter()
+    hidden: dict[str, list[Leftover]] = defaultdict(list)
     for leftover in leftovers:
         shown[leftover.kind] += 1
         if shown[leftover.kind] <= MOST_SHOWN:
             yield leftover
         else:
-            hidden[leftover.kind] += leftover.count
-            items[leftover.kind] += leftover.number
-            said[leftover.kind] += leftover.values
-    for kind, count in hidden.items():
-        message = f"{shown[kind] - MOST_SHOWN} more {LIKE_OTHERS}"
-        yield Leftover(kind, message, count=count, values=tuple(said[kind]), items=items[kind])
+            hidden[leftover.kind].append(leftover)
+    for kind, more in hidden.items():
+        yield Leftover(
+            kind,
+            f"{len(more)} more {LIKE_OTHERS}",
+            count=sum(leftover.count for leftover in more),
+            values=tuple(chain.from_iterable(leftover.values for leftover in more)),
+            items=sum(leftover.number for leftover in more),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,15 +241,12 @@ class UnabridgedLeftovers:
             if id(leftover) in done:
                 continue
             if parts := self.accounts.parts.get(leftover):
-                yield replace(leftover, text="\n".join(map(self._text_of_row, parts)))
+                texts = (_full_text(self.triples, row) for row in parts)
+                yield replace(leftover, text="\n".join(texts))
             elif id(leftover) in values:
                 yield replace(leftover, text=value_text(values[id(leftover)]))
             else:
                 yield from expand_leftover(self.triples, leftover)
-
-    def _text_of_row(self, row: int) -> str:
-        """Write the triple of a row, unabridged."""
-        return _full_text(self.triples, row)
 
 
 def expand_leftover(triples: Triples, leftover: Leftover) -> Iterator[Leftover]:

@@ -19,6 +19,7 @@ import pyoxigraph as ox
 from shiq.errors import InputError
 from shiq.model import RDF, XSD, Literal
 from shiq.rdf.triples import IRI, Rejects, Triples, keep_labels
+from shiq.rdf.vocabulary import TAGGED
 
 BLOCK_BYTES = 1 << 16  # larger blocks were slower: they leave the processor's cache
 LONGEST_LINE = 1 << 26
@@ -38,8 +39,6 @@ _PLAIN_NAMES = re.compile(rf"{_PLAIN_NAME}(?:\n{_PLAIN_NAME})*")
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f"}
 _LOOKS_LIKE_TRIPLE = re.compile(rb"[ \t]*(?:<|_:|\"|#)")
-# A datatype that a literal without a tag cannot have: left to the parser, for its message.
-_TAGGED = {RDF + "langString", RDF + "dirLangString"}
 
 
 #: Ids of subjects, predicates, objects and graphs; None for the graphs where all are the default
@@ -302,8 +301,8 @@ class _PlainTerms:
         if known is None:
             ox.NamedNode(datatype)
             known = self._datatypes[datatype] = datatype
-        if known in _TAGGED:
-            raise _UnusualLineError
+        if known in TAGGED:
+            raise _UnusualLineError  # left to the parser, for its message
         return self._triples.id_of(Literal(text, known, ""))
 
 

@@ -24,7 +24,7 @@ from shiq.inputs.sources import (
     classify_input,
 )
 from shiq.model.abox import ABox
-from shiq.model.walk import PROPERTIES
+from shiq.model.walk import PROPERTIES, is_reserved
 from shiq.rdf.lines import read_lines, refuse_other_syntax
 from shiq.rdf.loaded_sources import LoadedSources, StatedValue, VocabularyAxioms, add_assertions
 from shiq.rdf.name_kinds import DATA, OBJECT, PropertyUse
@@ -35,7 +35,6 @@ from shiq.rdf.vocabulary import (
     BUILT_IN_DATA,
     BUILT_IN_OBJECT,
     IMPORTS,
-    is_reserved,
     is_structural,
 )
 
@@ -347,7 +346,7 @@ def _load_object(source: ObjectSource, scope: str, loaded: LoadedSources) -> Non
             _add_tbox(cast(owl.TBox, source.value), name, loaded)
         case ObjectKind.ABOX:
             abox = cast(ABox, source.value)
-            _add_abox(abox, name, loaded)
+            add_assertions((StatedValue(assertion, name) for assertion in abox), loaded)
             loaded.uses += (PropertyUse(iri, OBJECT, name, 0) for iri in abox.object_properties)
             loaded.uses += (PropertyUse(iri, DATA, name, 0) for iri in abox.data_properties)
         case ObjectKind.READING:
@@ -377,15 +376,10 @@ def _add_signature(signature: owl.Signature, loaded: LoadedSources) -> None:
     loaded.signature |= replace(signature, declared=signature.declared or signature.all_terms)
 
 
-def _add_abox(abox: ABox, name: str, loaded: LoadedSources) -> None:
-    """Add an ABox."""
-    add_assertions((StatedValue(assertion, name) for assertion in abox), loaded)
-
-
 def _add_reading(reading: Reading, name: str, loaded: LoadedSources) -> None:
     """Add the result of an earlier reading."""
     _add_tbox(reading.tbox, name, loaded)
-    _add_abox(reading.abox, name, loaded)
+    add_assertions((StatedValue(assertion, name) for assertion in reading.abox), loaded)
     loaded.labels += (
         (iri, PROPERTIES[0], owl.Literal(label)) for iri, label in reading.labels.items()
     )

@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shiq.model import OWL, RDFS, TOP_DATATYPE, Literal, Signature
+from shiq.model.walk import is_reserved
 from shiq.rdf.graph import UnmappedError, VocabularyGraph, read_list
 from shiq.rdf.triples import Term
 from shiq.rdf.vocabulary import (
@@ -28,7 +30,6 @@ from shiq.rdf.vocabulary import (
     INVERSE_FUNCTIONAL,
     ORDINARY_CLASSES,
     TYPE,
-    is_reserved,
     is_unknown_datatype,
 )
 from shiq.vocabularies import VocabularyChoice
@@ -97,7 +98,7 @@ class NameKinds:
         else:
             self.names_by_kind[kind].add(iri)
 
-    @property
+    @cached_property
     def names_by_kind(self) -> Mapping[str, set[str]]:
         """The names of each kind: class, datatype, object, data and annotation."""
         return {
@@ -233,19 +234,6 @@ _SAME_KIND = (RDFS + "subPropertyOf", OWL + "equivalentProperty", OWL + "propert
 _RESTRICTING = (OWL + "someValuesFrom", OWL + "allValuesFrom")
 
 
-@dataclass(frozen=True)
-class _PropertyLinks:
-    """Pairs of properties that an axiom links, by what it says of their kind (object or data
-    property).
-
-    same_kind: properties that have the kind of the key
-    superproperties: properties that include the key
-    """
-
-    same_kind: dict[str, set[str]]
-    superproperties: dict[str, set[str]]
-
-
 def used_as_classes(graph: VocabularyGraph) -> Iterator[str]:
     """Yield the names in positions where only a class can be."""
     for subject, predicate, value in zip(graph.subjects, graph.predicates, graph.objects):
@@ -268,8 +256,9 @@ def infer_kinds(graph: VocabularyGraph, kinds: NameKinds, *, mixed: bool) -> Non
         kind
     """
     evidence: dict[str, set[str]] = defaultdict(set)
-    links = _PropertyLinks(defaultdict(set), defaultdict(set))
-    for iri, kind in _uses_that_show_kind(graph, kinds, links):
+    same_kind: dict[str, set[str]] = defaultdict(set)
+    superproperties: dict[str, set[str]] = defaultdict(set)
+    for iri, kind in _uses_that_show_kind(graph, kinds, same_kind, superproperties):
         if not is_reserved(iri) or (mixed and iri in ANNOTATIONS):
             evidence[iri].add(kind)
     pending = [
@@ -280,13 +269,13 @@ def infer_kinds(graph: VocabularyGraph, kinds: NameKinds, *, mixed: bool) -> Non
     # Sorted, so that a name between two kinds is settled the same way each time.
     for iri in pending:
         _set_only_kind(kinds, iri, evidence[iri])
-    stack = [*sorted(iri for iri in known if iri in links.same_kind), *pending]
+    stack = [*sorted(iri for iri in known if iri in same_kind), *pending]
     while stack:
         iri = stack.pop()
         if iri in kinds.punned_properties:
             continue
         kind = kinds.property_kind(iri)
-        for other in sorted(links.same_kind[iri]):
+        for other in sorted(same_kind[iri]):
             if (
                 kind in (OBJECT, DATA)
                 and not is_reserved(other)
@@ -296,8 +285,8 @@ def infer_kinds(graph: VocabularyGraph, kinds: NameKinds, *, mixed: bool) -> Non
                 _set_only_kind(kinds, other, {kind})
                 stack.append(other)
     if mixed:
-        _add_mixed_kinds(kinds, evidence, links.superproperties)
-    _group_open_properties(graph, kinds, links.same_kind)
+        _add_mixed_kinds(kinds, evidence, superproperties)
+    _group_open_properties(graph, kinds, same_kind)
 
 
 def _add_mixed_kinds(
@@ -449,9 +438,17 @@ def _set_only_kind(kinds: NameKinds, iri: str, found: set[str]) -> None:
 
 
 def _uses_that_show_kind(
-    graph: VocabularyGraph, kinds: NameKinds, links: _PropertyLinks
+    graph: VocabularyGraph,
+    kinds: NameKinds,
+    same_kind: dict[str, set[str]],
+    superproperties: dict[str, set[str]],
 ) -> Iterator[tuple[str, str]]:
-    """Yield (property, kind) for every axiom that shows a kind, and fill ``links``."""
+    """Yield (property, kind) for every axiom that shows a kind, and link the other properties.
+
+    Args:
+    same_kind: filled with the properties that have the kind of the key
+    superproperties: filled with the properties that include the key
+    """
     for subject, predicate, value in zip(graph.subjects, graph.predicates, graph.objects):
         named = not subject.startswith("_:")
         other = value if isinstance(value, str) and not value.startswith("_:") else ""
@@ -459,12 +456,12 @@ def _uses_that_show_kind(
             yield from ((iri, OBJECT) for iri in (subject if named else "", other) if iri)
         elif predicate in _SAME_KIND:
             if named and other:
-                links.same_kind[subject].add(other)
-                links.same_kind[other].add(subject)
+                same_kind[subject].add(other)
+                same_kind[other].add(subject)
                 if predicate != OWL + "propertyDisjointWith":
-                    links.superproperties[subject].add(other)
+                    superproperties[subject].add(other)
                 if predicate == OWL + "equivalentProperty":
-                    links.superproperties[other].add(subject)
+                    superproperties[other].add(subject)
             elif (named or other) and not isinstance(value, Literal):
                 yield (subject if named else other), OBJECT
         elif predicate == RDFS + "range" and named:
@@ -495,8 +492,8 @@ def _uses_that_show_kind(
                 if iri.startswith("_:"):
                     yield from ((each, OBJECT) for each in group if not each.startswith("_:"))
                 elif group[0] != iri and not group[0].startswith("_:"):
-                    links.same_kind[iri].add(group[0])
-                    links.same_kind[group[0]].add(iri)
+                    same_kind[iri].add(group[0])
+                    same_kind[group[0]].add(iri)
 
 
 def _kinds_shown_by_restriction(

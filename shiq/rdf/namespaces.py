@@ -26,6 +26,7 @@ from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 
 from shiq.model import OWL, RDFS, Literal
+from shiq.model.walk import is_reserved
 from shiq.rdf.graph import VocabularyGraph
 from shiq.rdf.triples import Term
 from shiq.rdf.vocabulary import (
@@ -43,7 +44,6 @@ from shiq.rdf.vocabulary import (
     PLAIN_PROPERTIES,
     TYPE,
     NearMisses,
-    is_reserved,
     known_word,
     local_name,
 )

@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from shiq.answers.verdict import Leftover
 from shiq.model import OWL, Literal
 from shiq.rdf.graph import VocabularyGraph
 from shiq.rdf.namespaces import IN_DOUBT, intended_triple, is_vacuous
-from shiq.rdf.triples import IRI, Term, Triples, numpy_view, term_text
+from shiq.rdf.triples import IRI, Rows, Term, Triples, numpy_view, term_text
 from shiq.rdf.vocabulary import (
     AXIOM_NODES,
     BEFORE_RANGES,
@@ -34,7 +33,6 @@ from shiq.rdf.vocabulary import (
     nearest_known,
 )
 
-Rows = npt.NDArray[np.int64]
 _PARTS = ("annotatedSource", "annotatedProperty", "annotatedTarget")
 #: Words of rules behind which a list stands, of cells with a type or without.
 _RULE_LISTS = frozenset(SWRL + word for word in ("body", "head", "arguments"))
@@ -106,7 +104,8 @@ def _read_misspelt_words(
         for term in (subject, predicate, value):
             if is_misspelt(word := term.datatype if isinstance(term, Literal) else term):
                 if predicate not in BEFORE_RANGES or not is_unknown_datatype(word):
-                    kind = _unknown_word_kind(subject, predicate, value, word)
+                    is_idle = is_vacuous(subject, predicate, value, word)
+                    kind = "unknown-word" if is_idle else "unknown-vocabulary"
                     if kind == "unknown-vocabulary" and declared is not None:
                         if triple := intended_triple(
                             graph, subject, predicate, value, word, declared
@@ -124,11 +123,6 @@ def _read_misspelt_words(
         index = graph.add(*triple, graph.rows[i], 0)
         if not graph.copies[index]:
             found.doubtful_triples.add(index)
-
-
-def _unknown_word_kind(subject: str, predicate: str, value: Term, word: str) -> str:
-    """Return the kind of leftover for a triple with an unknown word of OWL."""
-    return "unknown-word" if is_vacuous(subject, predicate, value, word) else "unknown-vocabulary"
 
 
 def unknown_word_leftover(

@@ -16,14 +16,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from shiq.model import OWL, RDF, RDFS, Literal
 from shiq.rdf.graph import VocabularyGraph
-from shiq.rdf.triples import LITERAL, Triples, numpy_view
+from shiq.rdf.triples import LITERAL, Flags, Triples, numpy_view
 from shiq.rdf.vocabulary import FACETS, FILLERS, FIRST, NIL, OPERATORS, REST, TYPE
-
-Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

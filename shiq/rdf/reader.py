@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -222,7 +222,6 @@ class _SourceReader:
         self.triples = triples = loaded.triples
         self.read = len(triples)
         self.graph = graph = build_graph(triples, axiom_rows(triples).tolist())
-        self._individuals: set[str] | None = None
         self.surroundings = scan_header(
             graph, triples, loaded.signature.declared if doubt else None
         )
@@ -262,7 +261,7 @@ class _SourceReader:
                 graph,
                 self.kinds,
                 expressions,
-                lambda name: name in self._typed_individuals(),
+                lambda name: name in self._typed_individuals,
                 whole=fixed is None,
             )
         either = {*self.kinds.dual_properties, *self.mapping.in_both_readings}
@@ -288,11 +287,10 @@ class _SourceReader:
                 self.graph.assign_bucket(indexes, "annotation")
         return reified
 
+    @cached_property
     def _typed_individuals(self) -> set[str]:
-        """Return the names that are typed as members of named classes, computed once."""
-        if self._individuals is None:
-            self._individuals = typed_individuals(self.triples)
-        return self._individuals
+        """The names that are typed as members of named classes."""
+        return typed_individuals(self.triples)
 
     def names_of_two_kinds(self) -> set[str]:
         """Return the names that were read as two kinds: open properties and their fillers."""
@@ -406,7 +404,7 @@ class _SourceReader:
             known,
             headers=self.surroundings.headers,
             nodes=self.surroundings.nodes,
-            individuals=self._typed_individuals,
+            individuals=lambda: self._typed_individuals,
             counted=self.read,
             vocabulary=self.loaded.tables.choice,
             notes=self.is_ontology,

@@ -17,6 +17,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
 
 _STEP = 1 << 20
-_MARK = b"\xef\xbb\xbf"  # the byte order mark of UTF-8
 
 
 @dataclass
@@ -130,8 +130,8 @@ class ByteRange:
             )
         end, start = (_next_line_offset(file, at) for at in (self.end, self.start))
         file.seek(start)
-        if start == 0 and self.may_have_bom and file.read(len(_MARK)) == _MARK:
-            start = len(_MARK)
+        if start == 0 and self.may_have_bom and file.read(len(BOM_UTF8)) == BOM_UTF8:
+            start = len(BOM_UTF8)
         file.seek(start)
         return max(0, end - start)
 

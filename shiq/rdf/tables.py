@@ -116,7 +116,10 @@ def _column_batches(
                 "Say what they mean by --mapping FILE.",
             )
         case _:
-            yield from _file_batches(source, files, wanted)
+            # Each file has its own schema, since schemas change over time.
+            row_groups(source.name, files, wanted)
+            for file in files:
+                yield from read_file_rows(source.name, file, wanted=wanted)
 
 
 def _collect_frame(source: TableSource) -> Any:
@@ -198,17 +201,6 @@ class TableFile:
 
     path: str
     values: Mapping[str, str | None] = field(default_factory=dict)
-
-
-def _file_batches(
-    source: TableSource, files: Sequence[TableFile], wanted: Sequence[str]
-) -> Iterator[Rows]:
-    """Yield the wanted columns of a table's files in blocks. Each file has its own schema, since
-    schemas change over time.
-    """
-    row_groups(source.name, files, wanted)
-    for file in files:
-        yield from read_file_rows(source.name, file, wanted=wanted)
 
 
 def row_groups(
@@ -387,23 +379,13 @@ def _folder_values(
     """
     values: dict[str, str | None] = {}
     for name, sign, text in (part.partition("=") for part in parts):
-        if (
-            sign
-            and name in wanted
-            and values.setdefault(name, value := _folder_value(text)) != value
-        ):
+        value = None if text == "__HIVE_DEFAULT_PARTITION__" else unquote(text)
+        if sign and name in wanted and values.setdefault(name, value) != value:
             raise InputError(
                 f"{folder} is in a folder that says {values[name]!r} of the column {name!r}, and in one that says {value!r}",
                 "Move its files into a folder that says one of them; nothing of it was used.",
             )
     return values
-
-
-def _folder_value(text: str) -> str | None:
-    """Decode the value of a partition column in a folder name; None for the marker of a missing
-    value.
-    """
-    return None if text == "__HIVE_DEFAULT_PARTITION__" else unquote(text)
 
 
 def _current_delta_files(path: Path, wanted: Collection[str]) -> tuple[list[TableFile], list[str]]:

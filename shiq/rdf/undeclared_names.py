@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator
 import numpy as np
 
 from shiq.model import Literal, Signature
+from shiq.model.walk import is_reserved
 from shiq.rdf.graph import VocabularyGraph
 from shiq.rdf.name_kinds import NameProblem
 from shiq.rdf.namespaces import (
@@ -39,7 +40,6 @@ from shiq.rdf.vocabulary import (
     KNOWN,
     KindOf,
     NearMisses,
-    is_reserved,
     is_structural,
     known_word,
     local_name,

@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from shiq.model import NOTHING, OWL, RDF, RDFS, XSD
+from shiq.model.walk import is_reserved
 
 #: The kind of a term in the tables of known vocabularies.
 KindOf: TypeAlias = Callable[[str], str]
@@ -20,6 +21,8 @@ KindOf: TypeAlias = Callable[[str], str]
 
 TYPE = RDF + "type"
 FIRST, REST, NIL = RDF + "first", RDF + "rest", RDF + "nil"
+#: Datatypes that a literal without a language tag cannot have.
+TAGGED = frozenset((RDF + "langString", RDF + "dirLangString"))
 SWRL = "http://www.w3.org/2003/11/swrl#"
 NAMESPACES = (OWL, RDF, RDFS, XSD)
 
@@ -174,11 +177,6 @@ def local_name(iri: str) -> str:
 
 
 _DATATYPE_WORDS = frozenset(map(str.lower, map(local_name, DATATYPES)))
-
-
-def is_reserved(iri: str) -> bool:
-    """Decide whether ``iri`` is in the namespace of OWL, RDF, RDFS or XML Schema."""
-    return iri.startswith(NAMESPACES)
 
 
 def is_misspelt(iri: str) -> bool:

@@ -9,6 +9,7 @@ that it is in; the others are read.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable
 from contextlib import suppress
 from xml.parsers import expat
@@ -21,7 +22,6 @@ from shiq.rdf.triples import Labels, Rejects, Triples
 from shiq.rdf.xml_grammar import SEPARATOR, RdfXmlGrammar, RefusedXmlError, parse_name
 
 _DECLARATION = re.compile(rb"\s*<\?xml\b[^>]*\?>")
-_MARK = b"\xef\xbb\xbf"
 _FEED_BYTES = 1 << 16
 
 
@@ -41,8 +41,8 @@ def utf8_of(source: FileSource) -> bytes:
     encoding = (encodings[0] if encodings and encodings[0] else "utf-8").lower()
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         encoding = "utf-16"
-    elif data.startswith(_MARK):
-        data, encoding = data.removeprefix(_MARK), "ascii"  # it is UTF-8, whatever it declares
+    elif data.startswith(BOM_UTF8):
+        data, encoding = data.removeprefix(BOM_UTF8), "ascii"  # it is UTF-8, whatever it declares
     if encoding not in ("utf-8", "utf8", "us-ascii", "ascii"):
         try:
             data = _DECLARATION.sub(b"", data.decode(encoding).encode("utf-8"), 1)

@@ -18,7 +18,7 @@ import pyoxigraph as ox
 from shiq.model import RDF, XSD, Literal
 from shiq.rdf.terms import resolve_reference
 from shiq.rdf.triples import Labels, Term, Triples
-from shiq.rdf.vocabulary import FIRST, NIL, REST, TYPE
+from shiq.rdf.vocabulary import FIRST, NIL, REST, TAGGED, TYPE
 
 # XML literals: markup inside RDF/XML, in exclusive canonical XML with comments.
 
@@ -208,7 +208,6 @@ def _iri_of_name(name: QualifiedName, what: str) -> str:
 _BLANKS = " \t\r\n"
 _DESCRIPTION = RDF + "Description"
 _LI = RDF + "li"
-_TAGGED = {RDF + "langString", RDF + "dirLangString"}
 
 
 class _ElementKind(Enum):
@@ -449,7 +448,7 @@ class RdfXmlGrammar:
             self._apply_parse_type(syntax["parseType"], frame)
         elif "datatype" in syntax:
             frame.datatype = self._resolve_iri(syntax["datatype"], found.base)
-            if frame.datatype in _TAGGED:
+            if frame.datatype in TAGGED:
                 raise RefusedXmlError(
                     "rdf:datatype may not be rdf:langString: give the language by xml:lang"
                 )

@@ -25,7 +25,7 @@ from shiq.answers.verdict import UNREAD
 from shiq.functional import axiom_text
 from shiq.inputs.reading import Reading
 from shiq.model import RDF
-from shiq.model.walk import OF_INDIVIDUALS, entities
+from shiq.model.walk import OF_INDIVIDUALS, entities, is_reserved
 from shiq.rdf import read_ontology
 from shiq.rdf.load import load_sources
 from shiq.rdf.triples import Triples
@@ -37,7 +37,6 @@ from shiq.rdf.vocabulary import (
     IMPORTS,
     ONTOLOGY,
     TYPE,
-    is_reserved,
 )
 
 _FOLDER = Path(vocabularies.__file__).parent
