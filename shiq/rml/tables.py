@@ -41,9 +41,6 @@ _REMEMBERED: Final = 1 << 17
 Cell: TypeAlias = tuple[str | None, str]
 #: The terms that a term map makes of a row, by id.
 Ids: TypeAlias = tuple[int, ...]
-#: What a term map reads of a row: the cells of each reference; of a single column of texts the text.
-Cells: TypeAlias = tuple[tuple[Cell, ...], ...]
-Values: TypeAlias = Cells | str | None
 
 
 @dataclass(frozen=True)
@@ -118,16 +115,29 @@ class RowBlock:
         """Return the values of each row at ``path``, as (text, datatype); an empty value gives
         none.
         """
-        rows, inner = self.records, path
-        if rows is None:
-            rows, inner = self.columns[str(path[0])], path[1:]
+        if self.records is not None:
+            return [
+                tuple(
+                    _text_of_value(v, path) for v in _values_or_placeholders(row, path) if v != ""
+                )
+                for row in self.records
+            ]
+        if len(path) == 1:
+            found = self.columns[str(path[0])]
+            return [
+                ()
+                if v is None or v == ""
+                else ((v, ""),)
+                if type(v) is str
+                else (_text_of_value(v, path),)
+                for v in found
+            ]
+        nested = self.columns[str(path[0])]
         return [
-            ((v, ""),)
-            if not inner and type(v) is str and v
-            else tuple(
-                _text_of_value(x, path) for x in _values_or_placeholders(v, inner) if x != ""
+            tuple(
+                _text_of_value(v, path) for v in _values_or_placeholders(value, path[1:]) if v != ""
             )
-            for v in rows
+            for value in nested
         ]
 
 
@@ -267,7 +277,9 @@ class _MappedTableReader:
             rejects,
         )
         self._side_rejects: list[Rejects] = []  # of tables that are read for joins alone
-        self._ids_by_values: dict[TermMap, tuple[dict[Values, Ids], dict[Values, str]]] = {}
+        self._ids_by_cells: dict[TermMap, dict[tuple[tuple[Cell, ...], ...], Ids]] = {}
+        self._problems: dict[TermMap, dict[tuple[tuple[Cell, ...], ...], str]] = {}
+        self._ids_by_text: dict[TermMap, tuple[dict[str | None, Ids], dict[str | None, str]]] = {}
         self._partners: dict[MappingJoin, dict[tuple[str, ...], Ids]] = {}
         self._unmatched_joins: dict[MappingJoin, tuple[int, int]] = {}
         self._records = 0
@@ -336,29 +348,62 @@ class _MappedTableReader:
         """
         if terms.constant:
             return [(self._constant_id(terms.constant),)] * len(rows.lines)
-        known, wrong = self._ids_by_values.setdefault(terms, ({}, {}))
+        known, wrong = (
+            self._ids_by_cells.setdefault(terms, {}),
+            self._problems.setdefault(terms, {}),
+        )
         if len(known) > _REMEMBERED:
             known.clear()
             wrong.clear()
-        read: Sequence[Values] | None = rows.text_column(terms.references)
-        if read is None:
-            columns = [rows.values_at(path) for path in terms.references]
-            read = list(zip(*columns)) if columns else [()] * len(rows.lines)
-        for values in dict.fromkeys(read):
-            if values not in known:
-                known[values], problem = self._make_terms(terms, _cells_of(values))
-                if problem:
-                    wrong[values] = problem
-        for row, values in enumerate(read) if wrong else ():
-            if values in wrong:
-                texts = ", ".join(str(text) for cells in _cells_of(values) for text, _ in cells)
-                message = f"column {_columns_text(terms)}: {wrong[values]}"
-                rejects.add(message, rows.lines[row], texts)
-        return list(map(known.__getitem__, read))
+        column = rows.text_column(terms.references)
+        if column is not None:
+            return self._term_ids_of_texts(terms, column, rows, rejects)
+        found = []
+        columns = [rows.values_at(path) for path in terms.references]
+        for row, cells in enumerate(zip(*columns) if columns else [()] * len(rows.lines)):
+            ids = known.get(cells)
+            if ids is None:
+                ids = known[cells] = self._make_terms(terms, cells, wrong)
+            if wrong and cells in wrong:
+                texts = ", ".join(str(text) for values in cells for text, _ in values)
+                rejects.add(
+                    f"column {_columns_text(terms)}: {wrong[cells]}", rows.lines[row], texts
+                )
+            found.append(ids)
+        return found
 
-    def _make_terms(self, terms: TermMap, cells: Cells) -> tuple[Ids, str]:
-        """Make the terms of one row from its cells; also return a reason why one is missing, or
-        "".
+    def _term_ids_of_texts(
+        self, terms: TermMap, column: Sequence[str | None], rows: RowBlock, rejects: Rejects
+    ) -> list[Ids]:
+        """Return the ids of the terms that a term map makes for each text of a column; each
+        distinct text is converted once.
+        """
+        known, wrong = self._ids_by_text.setdefault(terms, ({}, {}))
+        if len(known) > _REMEMBERED:
+            known.clear()
+            wrong.clear()
+        for text in dict.fromkeys(column):
+            if text in known:
+                continue
+            problems: dict[tuple[tuple[Cell, ...], ...], str] = {}
+            known[text] = self._make_terms(terms, (((text, ""),),), problems) if text else ()
+            if problems:
+                wrong[text] = next(iter(problems.values()))
+        for row, text in enumerate(column) if wrong else ():
+            if text in wrong:
+                rejects.add(
+                    f"column {_columns_text(terms)}: {wrong[text]}", rows.lines[row], str(text)
+                )
+        return list(map(known.__getitem__, column))
+
+    def _make_terms(
+        self,
+        terms: TermMap,
+        cells: tuple[tuple[Cell, ...], ...],
+        wrong: dict[tuple[tuple[Cell, ...], ...], str],
+    ) -> Ids:
+        """Make the terms of one row from its cells; a reason why there is none is stored in
+        ``wrong``.
         """
         by_itself = (
             terms.has_natural_datatype
@@ -366,7 +411,7 @@ class _MappedTableReader:
             and not terms.datatype
             and not terms.language
         )
-        found, problem = list[int](), ""
+        found = []
         for values in product(*cells):
             try:
                 texts = [_rdf_text(cell) for cell in values]
@@ -374,8 +419,8 @@ class _MappedTableReader:
                     self._checked_id(make_term(terms, texts, values[0][1] if by_itself else ""))
                 )
             except ValueError as error:
-                problem = str(error)
-        return tuple(found), problem
+                wrong[cells] = str(error)
+        return tuple(found)
 
     def _checked_id(self, value: str | owl.Literal) -> int:
         """Return the id of a term. Raises: ValueError for a term that data may not contain."""
@@ -510,13 +555,6 @@ class _MappedTableReader:
             for path, line in lines.items():
                 message = f"no record has a value at {path_text(path)}, to which {self.mapping.file}, line {line}, refers"
                 yield Leftover("no-value", message, name)
-
-
-def _cells_of(values: Values) -> Cells:
-    """Return the cells of what a term map reads of a row; an empty text is none."""
-    if isinstance(values, tuple):
-        return values
-    return (((values, ""),),) if values else ((),)
 
 
 def _rdf_text(cell: Cell) -> str:
