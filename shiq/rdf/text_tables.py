@@ -101,7 +101,7 @@ def text_rows(
                 continue
             if row is None:
                 break
-            if not all(map(str.isascii, row)) and any(map(_BYTE.search, row)):
+            if not (text := "".join(row)).isascii() and _BYTE.search(text):
                 rejects.add(_invalid_bytes_message(row, head), at, _row_text(row))
             elif len(row) != len(head):
                 if row:
