@@ -55,6 +55,7 @@ ROOMS = (
     "jobs.checking.answer",
     "jobs.checking.explaining",
     "jobs.checking.outside_shiq",
+    "jobs.checking.deciders",
     "jobs.checking.slices",
     "jobs.checking.repairing",
     "jobs.checking.deciding",

@@ -164,6 +164,14 @@ class Decider:
         )
         return found
 
+    def close(self) -> None:
+        """Free the reasoners and the audit. May be called twice."""
+        self.reasoner.close()
+        if self.full_reasoner is not None:
+            self.full_reasoner.close()
+        if self.audit is not None:
+            self.audit.close()
+
     def forget_answers(self) -> None:
         """Forget all answers."""
         self.answers_by_tbox.clear()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -23,7 +24,7 @@ from shiq.jobs.checking.answer import OVERSIZE, with_note
 from shiq.jobs.checking.base import Explanation, Findings, ModuleFindings
 from shiq.jobs.checking.calls import BuildRequest
 from shiq.jobs.checking.certifying import Repair, unsatisfiable_class_leftovers
-from shiq.jobs.checking.deciding import DeciderContext, close_decider, make_decider
+from shiq.jobs.checking.deciders import make_decider
 from shiq.jobs.checking.inputs import is_outside_shiq, read_by_form, read_catalogs
 from shiq.jobs.checking.options import AUTO, Options
 from shiq.jobs.known_conflicts import assertions_around
@@ -179,7 +180,7 @@ def index(
             )
     finally:
         if decider:
-            close_decider(decider)
+            decider.close()
     result = replace(told[0], statistics=replace(told[0].statistics, seconds=dict(built.seconds)))
     if result.verdict is Verdict.INCONSISTENT and is_stored:
         with open_store(store) as opened:
@@ -243,7 +244,7 @@ def audit_sampled_shapes(built: BuiltStore, options: Options) -> Audit | None:
     """
     if built.certificate_figures.audit_sample is None:
         return None
-    with DeciderContext(options) as decider:
+    with closing(make_decider(options)) as decider:
         audit_drawn_shapes(built.certificate_figures.audit_sample, decider, options.timeout)
         return decider.audit
 

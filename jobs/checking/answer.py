@@ -38,7 +38,7 @@ from shiq.model import Assertion
 from shiq.rdf.vocabulary import VALUE_LINK
 from shiq.reasoner import AGPL
 from shiq.reasoner.protocol import OPAQUE
-from shiq.support import pluralize, supports
+from shiq.support import LazySequence, pluralize, supports
 
 if TYPE_CHECKING:
     from shiq.answers.result import Conflict
@@ -416,24 +416,12 @@ def _name_vocabularies(
     )
 
 
-class _LazyAddSet(Sequence[Assertion]):
+class _LazyAddSet(LazySequence[Assertion]):
     """A_add as a sequence of assertions, computed on first access."""
 
     def __init__(self, add_set: AddSetSize, engine: str) -> None:
+        super().__init__(add_set.size, lambda: list(add_set.kept_assertions()))
         self.add_set, self._engine = add_set, engine
-        self._items: list[Assertion] | None = None
-
-    def _assertion_list(self) -> list[Assertion]:
-        """List the assertions of A_add; computed once."""
-        if self._items is None:
-            self._items = list(self.add_set.kept_assertions())
-        return self._items
-
-    def __getitem__(self, i: Any) -> Any:
-        return self._assertion_list()[i]
-
-    def __len__(self) -> int:
-        return self.add_set.size
 
     @property
     def patch(self) -> Any:

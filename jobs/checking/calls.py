@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -23,7 +24,8 @@ from shiq.jobs.checking.answer import (
     with_note,
 )
 from shiq.jobs.checking.base import Findings, OpenBase, mark_allowed
-from shiq.jobs.checking.deciding import DeciderContext, check_batch
+from shiq.jobs.checking.deciders import make_decider
+from shiq.jobs.checking.deciding import check_batch
 from shiq.jobs.checking.inputs import (
     drop_ill_typed_if_allowed,
     empty_tbox_leftover,
@@ -85,7 +87,7 @@ def check_insertions(
     # Loaded where something is certified: most checks are of a store.
     from shiq.jobs.checking.certifying import open_certified_base
 
-    with DeciderContext(options) as asked:
+    with closing(make_decider(options)) as asked:
         clock = Clock(progress=options.progress)
         data: list[object] = []
         added: list[object] = []
@@ -110,11 +112,11 @@ def certify(sources: Given, more: Given = None, **settings: Any) -> Result:
 
     Settings as in `check_insertions`.
     """
-    from shiq.jobs.checking.certifying import BaseQuestion, certify_base
+    from shiq.jobs.checking.certifying import BaseQuestion, certify_question
 
     options = Options(**option_arguments(settings))
     given: list[object] = []
-    with DeciderContext(options) as asked:
+    with closing(make_decider(options)) as asked:
         clock = Clock(progress=options.progress)
 
         def check() -> Result:
@@ -123,11 +125,10 @@ def certify(sources: Given, more: Given = None, **settings: Any) -> Result:
             clock.end_stage("reading")
             leftovers = (*ontology.leftovers, *empty_tbox_leftover(ontology))
             allowing = replace(options, allow=options.allow | {"empty-tbox"})
-            return certify_base(
-                BaseQuestion(
-                    ontology, ontology.abox, leftovers, ontology.ledger, allowing, asked, clock
-                )
+            question = BaseQuestion(
+                ontology, ontology.abox, leftovers, ontology.ledger, allowing, asked, clock
             )
+            return certify_question(question)[1]
 
         return with_source_notes(run_in_time(options, clock, check), given)
 
@@ -160,24 +161,22 @@ def certify_store(store: str | Path, tbox: Given = None, **settings: Any) -> Res
             options = replace(options, range_size=options.range_size or opened.manifest.range_size)
             if tbox is None:
                 refuse_named_vocabularies(options, opened.ontologies)
-            now = (
+            ontology, data = (
                 read_store_content(opened)
                 if tbox is None
                 else reread_store(opened, list_sources(tbox), options)
             )
             before = opened.certificate.to_dict() if opened.certificate else {}
         clock.end_stage("reading the store")
-        abox, aside = drop_ill_typed_if_allowed(now.data.abox, options)
-        of_tbox, of_data = now.ontology.leftovers, now.data.leftovers
+        abox, aside = drop_ill_typed_if_allowed(data.abox, options)
+        of_tbox, of_data = ontology.leftovers, data.leftovers
         # What was allowed of the data stays so; of a new TBox nothing was.
         known = (
             *(mark_allowed(of_tbox, before) if tbox is None else of_tbox),
             *mark_allowed(of_data, before),
         )
         leftovers = (*known, *aside, *quarantine_notice(asides, path))
-        question = BaseQuestion(
-            now.ontology, abox, leftovers, now.data.ledger, options, asked, clock
-        )
+        question = BaseQuestion(ontology, abox, leftovers, data.ledger, options, asked, clock)
         question, prepared, result = prepare_and_certify(question)
         certificate = make_certificate(result, options)
         if tbox is None and not aside and is_completed == (prepared.completion is not None):
@@ -187,12 +186,12 @@ def certify_store(store: str | Path, tbox: Given = None, **settings: Any) -> Res
                 path,
                 question.ontology.tbox,
                 abox,
-                leftovers=(*now.data.leftovers, *aside),
+                leftovers=(*of_data, *aside),
                 tbox_leftovers=question.ontology.leftovers,
                 certificate=certificate,
-                ontologies=now.ontology.ontologies,
-                labels=now.ontology.labels,
-                left_out=chain(now.data.left_out, aside),
+                ontologies=ontology.ontologies,
+                labels=ontology.labels,
+                left_out=chain(data.left_out, aside),
                 replacing=checked,
                 prepared=prepared,
                 progress=options.progress,
@@ -324,7 +323,7 @@ def _build_in_time(options: Options, build: Callable[[Options, Clock, Decider], 
     from shiq.deadline import DeadlineExceeded
 
     clock = Clock(progress=options.progress)
-    with DeciderContext(options) as asked:
+    with closing(make_decider(options)) as asked:
         try:
             return build(options, clock, asked)
         except DeadlineExceeded:
@@ -379,7 +378,7 @@ def index_distributed(
     ) -> tuple[Result, Any]:
         leftovers = (*ontology.leftovers, *told)
         if not size:
-            with DeciderContext(options) as decider:
+            with closing(make_decider(options)) as decider:
                 something = decide_tbox_alone(
                     BaseQuestion(
                         ontology, ABox(), leftovers, counts, options, decider, clock

@@ -96,7 +96,13 @@ def open_certified_base(
     clock.step = "indexing the base"
     opened = open_engine(options).build(ontology.tbox, abox)
     clock.end_stage("indexing the base")
-    certificate, labels = _base_certificate(result), ontology.labels
+    is_undecided = bool(result.evidence.undecided)
+    certificate = {
+        "verdict": Verdict.UNDETERMINED.value if is_undecided else result.verdict.value,
+        "reason": result.reason,
+        "reasoner": result.evidence.reasoner,
+    }
+    labels = ontology.labels
     return OpenBase(
         ontology.tbox,
         opened,
@@ -201,19 +207,14 @@ class BaseQuestion:
         )
 
 
-def certify_base(question: BaseQuestion) -> Result:
+def certify_question(question: BaseQuestion) -> tuple[BaseQuestion, Result]:
     """Decide whether (T, A) is consistent, by checking all of A as insertions into an empty base
     (THEORY, "Beyond SHIQ(D), at no loss").
 
     If only axioms that were not understood block the verdict, show that they are harmless where
     they are.
-    """
-    return certify_question(question)[1]
 
-
-def certify_question(question: BaseQuestion) -> tuple[BaseQuestion, Result]:
-    """Certify as `certify_base` does. Returns the question that was answered (with assumptions, if
-    they were needed), and the result.
+    Returns: the question that was answered (with assumptions, if they were needed), and the result.
     """
     return _ask_with_assumptions(question, _certify_as_read, lambda result: result)
 
@@ -419,17 +420,6 @@ def limit_reading_time(options: Options, clock: Clock) -> AbstractContextManager
     return interrupt_after(deadline_of(options, clock.start)[0])
 
 
-def _base_certificate(result: Result) -> dict[str, Any]:
-    """Make the certificate of a base that is not stored, as JSON."""
-    return {
-        "verdict": result.verdict.value
-        if not result.evidence.undecided
-        else Verdict.UNDETERMINED.value,
-        "reason": result.reason,
-        "reasoner": result.evidence.reasoner,
-    }
-
-
 def allowed_kinds(leftovers: Iterable[Leftover], options: Options) -> frozenset[str]:
     """The kinds of leftovers that ``options`` allow, and those that were allowed when the base was
     certified.
@@ -480,18 +470,8 @@ def unsatisfiable_class_leftovers(tbox: ClausalTBox, options: Options) -> tuple[
     )
 
 
-@dataclass(frozen=True)
-class StoreContent:
-    """Content of a store, as if read from files: ``ontology`` for T, ``data`` for A, each with its
-    leftovers.
-    """
-
-    ontology: Reading
-    data: Reading
-
-
-def read_store_content(store: Any) -> StoreContent:
-    """Read the content of an open store."""
+def read_store_content(store: Any) -> tuple[Reading, Reading]:
+    """Read the content of an open store, as if from files: T, and A, each with its leftovers."""
     abox = import_by_name(STORE).stored_abox(store)
     ontology = Reading(
         tbox=store.tbox,
@@ -499,9 +479,8 @@ def read_store_content(store: Any) -> StoreContent:
         ontologies=store.ontologies,
         labels=store.term_labels,
     )
-    return StoreContent(
-        ontology,
-        Reading(abox=abox, leftovers=store.data_leftovers, ledger={"assertion": len(abox)}),
+    return ontology, Reading(
+        abox=abox, leftovers=store.data_leftovers, ledger={"assertion": len(abox)}
     )
 
 
@@ -518,7 +497,7 @@ class InheritedFacts:
 
 def read_inherited(store: Any) -> tuple[InheritedFacts, tuple[Reading, Reading]]:
     """Read T, A and the facts to take over from an open store of any format."""
-    held, manifest = read_store_content(store), store.manifest
+    (ontology, data), manifest = read_store_content(store), store.manifest
     certificate = store.certificate.to_dict() if store.certificate else {}
     old = InheritedFacts(
         manifest.applied_batches,
@@ -527,11 +506,11 @@ def read_inherited(store: Any) -> tuple[InheritedFacts, tuple[Reading, Reading]]
         store.read_properties,
         manifest.range_size,
     )
-    return old, (held.ontology, replace(held.data, left_out=store.left_out(unasked=False)))
+    return old, (ontology, replace(data, left_out=store.left_out(unasked=False)))
 
 
-def reread_store(store: Any, tbox: list[object], options: Options) -> StoreContent:
-    """Read a new TBox, and the store's content as it is understood under that TBox."""
+def reread_store(store: Any, tbox: list[object], options: Options) -> tuple[Reading, Reading]:
+    """Read a new TBox, and the store's A as it is understood under that TBox."""
     ontology = read_ontology(
         tbox,
         progress=make_reading_callback(options),
@@ -549,8 +528,8 @@ def reread_store(store: Any, tbox: list[object], options: Options) -> StoreConte
     ontology = replace(
         ontology, leftovers=(*ontology.leftovers, *empty_tbox_leftover(ontology), *unsaid)
     )
-    data = _with_readmitted_assertions(read_store_content(store).data)
-    return StoreContent(ontology, read_abox([data], ontology, options, "a", keeps_left_out=True))
+    data = _with_readmitted_assertions(read_store_content(store)[1])
+    return ontology, read_abox([data], ontology, options, "a", keeps_left_out=True)
 
 
 def _with_readmitted_assertions(data: Reading) -> Reading:

@@ -1,4 +1,4 @@
-"""Check one batch against an open base, and pool the deciders of several checks."""
+"""Check one batch against an open base."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 from shiq.abox_ops.engine import (
     MODEL,
@@ -48,13 +48,13 @@ from shiq.jobs.checking.base import (
     ModuleFindings,
     OpenBase,
 )
+from shiq.jobs.checking.deciders import has_disagreed
 from shiq.jobs.checking.inputs import is_outside_shiq, list_sources, read_batch, refuse_empty_batch
 from shiq.jobs.checking.options import EXPLAIN_SECONDS, Clock, Options, resolve_criterion
 from shiq.model import THING, Assertion, ClassAssertion, TBox
 from shiq.model.abox import ABox, abox_of
 from shiq.model.clause import ClausalTBox
 from shiq.rdf.vocabulary import VALUE_LINK, VALUE_ROLE
-from shiq.reasoner import BACKENDS, create_reasoner
 from shiq.reasoner.protocol import Answer, Module, SendingReasoner
 from shiq.support import LazySequence, supports
 
@@ -171,17 +171,15 @@ def decide_and_explain(
     deadline, left, is_over = deadline_of(options, clock.start)
     clock.step, clock.certain_result = _LOOKING, None
 
-    def decide(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
+    def ask(
+        way: Callable[..., list[Answer]], tbox: ClausalTBox, modules: Sequence[Module]
+    ) -> list[Answer]:
         before, clock.step = clock.step, _ASKING
-        answers = decider.decide(tbox, modules, left())
+        answers = way(tbox, modules, left())
         clock.step = before
         return answers
 
-    def attempt(tbox: ClausalTBox, modules: Sequence[Module]) -> list[Answer]:
-        before, clock.step = clock.step, _ASKING
-        answers = decider.attempt(tbox, modules, left())
-        clock.step = before
-        return answers
+    decide, attempt = partial(ask, decider.decide), partial(ask, decider.attempt)
 
     def announce() -> None:
         if clock.certain_result is None:
@@ -242,9 +240,7 @@ def decide_and_explain(
 
         inquiry = Inquiry(decide, is_over, options.verdict_only, certain, attempt)
         with batch.distributed_work.distribute_questions(decider):
-            sliced, note, told = decide_by_slices(
-                base, batch, options, inquiry, decider, DeciderContext
-            )
+            sliced, note, told = decide_by_slices(base, batch, options, inquiry, decider)
         clock.end_stage("patching")
         if sliced is not None:
             modules_there = replace(sliced.modules, calls=decider.question_count - before)
@@ -329,11 +325,8 @@ def settle_and_make_result(
         announce = partial(announce_refuted, base, batch.ledger, leftovers, options, clock)
         clock.step = "asking HermiT about the whole"
         told = settle_outside(base, batch, found, leftovers, options, decider, seconds, announce)
-        base, found, leftovers = (
-            replace(base, leftovers=told.base_leftovers),
-            told.findings,
-            told.batch_leftovers,
-        )
+        found, of_base, leftovers = told
+        base = replace(base, leftovers=of_base)
         clock.end_stage("what is outside SHIQ(D)")
     return make_result(
         base,
@@ -493,92 +486,3 @@ def sent_counts_since(decider: Decider, before: Mapping[str, int]) -> Mapping[st
     taken.
     """
     return {name: now - before.get(name, 0) for name, now in sent_counts(decider).items()}
-
-
-def has_disagreed(decider: Decider) -> bool:
-    """Decide whether two reasoners have given different answers to one question in an audit so far."""
-    return decider.audit is not None and bool(decider.audit.disagreements)
-
-
-def make_decider(options: Options) -> Decider:
-    """Make a decider for ``options``, with an audit if they ask for one. `close_decider` frees it."""
-    reasoner = create_reasoner(options.reasoner, heap=options.heap, accept_agpl=options.accept_agpl)
-    if not options.audit:
-        return Decider(reasoner, options.progress)
-    # Loaded where it is asked for.
-    from shiq.abox_ops.modules.decide import Audit
-
-    by_hermit = partial(create_reasoner, "hermit", heap=options.heap)
-    by_own = partial(create_reasoner, "own")
-    seconds = {name: by_hermit if name == "own" else by_own for name in BACKENDS}
-    return Decider(reasoner, options.progress, audit=Audit(options.audit, seconds))
-
-
-def close_decider(decider: Decider) -> None:
-    """Free the reasoners. May be called twice."""
-    decider.reasoner.close()
-    if decider.full_reasoner is not None:
-        decider.full_reasoner.close()
-    if decider.audit is not None:
-        decider.audit.close()
-
-
-class DeciderContext:
-    """Context manager: a decider for one call, freed at its end."""
-
-    def __init__(self, options: Options) -> None:
-        self._options = options
-        self._decider: Decider | None = None
-
-    def __enter__(self) -> Decider:
-        self._decider = make_decider(self._options)
-        return self._decider
-
-    def __exit__(self, *_: object) -> None:
-        if self._decider is not None:
-            close_decider(self._decider)
-
-
-_PoolKey: TypeAlias = tuple[str, str, float, bool]
-
-
-class DeciderPool:
-    """Cache of deciders for several checks, by the options that determine them."""
-
-    def __init__(self) -> None:
-        self._known: dict[_PoolKey, Decider] = {}
-
-    def lookup(self, options: Options) -> Decider:
-        """The decider for ``options``, reset for one more check. It is created on first use, and
-        anew after a failure.
-        """
-        key = _pool_key(options)
-        if key in self._known and has_disagreed(self._known[key]):
-            self.drop(options)
-        if key not in self._known:
-            self._known[key] = make_decider(options)
-        decider = self._known[key]
-        decider.question_count, decider.progress = 0, options.progress
-        return decider
-
-    def drop(self, options: Options) -> None:
-        """Close the decider for ``options`` and forget it."""
-        close_decider(self._known.pop(_pool_key(options)))
-
-    def forget_answers(self) -> None:
-        """Forget the answers that all deciders have remembered, because they hold for one snapshot
-        only.
-        """
-        for decider in self._known.values():
-            decider.forget_answers()
-
-    def close(self) -> None:
-        """Free the reasoners. May be called twice."""
-        for decider in self._known.values():
-            close_decider(decider)
-        self._known.clear()
-
-
-def _pool_key(options: Options) -> _PoolKey:
-    """Key of a decider in the pool: the options that determine it."""
-    return options.reasoner, options.heap, options.audit, options.accept_agpl

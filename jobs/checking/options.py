@@ -7,7 +7,7 @@ import importlib
 import inspect
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -314,16 +314,10 @@ class Options:
             raise UsageError(
                 f"{min(both)} is named by both --allow and --fail-on", "Leave one of the two out."
             )
-        if self.timeout is not None and not self.timeout > 0:
-            raise UsageError(
-                f"a time limit of {self.timeout:g} seconds is not possible",
-                "Say more than 0, or None for no limit.",
-            )
-        if self.explain_seconds is not None and not self.explain_seconds >= 0:
-            raise UsageError(
-                f"{self.explain_seconds:g} seconds for explaining are not possible",
-                "Say 0 for none, or None for no limit.",
-            )
+        for name, is_possible, message, way_out in _LIMITS:
+            value = getattr(self, name)
+            if value is not None and not is_possible(value):
+                raise UsageError(message.format(value), way_out)
         if self.vocabulary:
             # Loaded where one is named.
             from shiq.vocabularies import NONE, choose_tables
@@ -334,25 +328,48 @@ class Options:
                     "the engine spark always uses shiq's tables of vocabularies",
                     "Check with the engine local.",
                 )
-        if self.range_size is not None and self.range_size < 1:
-            raise UsageError(
-                f"a range of {self.range_size} individuals is empty",
-                "Leave it out, or say 1000 or more.",
-            )
-        if self.most_module < 1:
-            raise UsageError(
-                f"a module of {self.most_module} assertions is empty",
-                "Leave it out, or say 1000000 or more.",
-            )
-        if self.driver_rows is not None and self.driver_rows < 1:
-            raise UsageError(
-                f"a slice of {self.driver_rows} insertions is empty",
-                "Leave it out, or say 50000 or more.",
-            )
-        if not 0 <= self.audit <= 1:
-            raise UsageError(
-                f"the share to audit, {self.audit:g}, is not between 0 and 1", "Say 0.05 or 5%."
-            )
+
+
+#: Options that are numbers: name, test of a value, and what is said of one that fails, with the way
+#: out.
+_LIMITS: Sequence[tuple[str, Callable[[float], bool], str, str]] = (
+    (
+        "timeout",
+        lambda x: x > 0,
+        "a time limit of {:g} seconds is not possible",
+        "Say more than 0, or None for no limit.",
+    ),
+    (
+        "explain_seconds",
+        lambda x: x >= 0,
+        "{:g} seconds for explaining are not possible",
+        "Say 0 for none, or None for no limit.",
+    ),
+    (
+        "range_size",
+        lambda x: x >= 1,
+        "a range of {} individuals is empty",
+        "Leave it out, or say 1000 or more.",
+    ),
+    (
+        "most_module",
+        lambda x: x >= 1,
+        "a module of {} assertions is empty",
+        "Leave it out, or say 1000000 or more.",
+    ),
+    (
+        "driver_rows",
+        lambda x: x >= 1,
+        "a slice of {} insertions is empty",
+        "Leave it out, or say 50000 or more.",
+    ),
+    (
+        "audit",
+        lambda x: 0 <= x <= 1,
+        "the share to audit, {:g}, is not between 0 and 1",
+        "Say 0.05 or 5%.",
+    ),
+)
 
 
 def takes_settings(owner: type) -> Callable[[Call], Call]:

@@ -39,17 +39,6 @@ MOST_ASSERTIONS = 20_000
 MOST_CACHED_REACHES = 32
 
 
-@dataclass(frozen=True)
-class OutsideFindings:
-    """Findings after HermiT was asked about all of T and A, with the leftovers of base and batch
-    that remain after its answer.
-    """
-
-    findings: Findings
-    base_leftovers: tuple[Leftover, ...]
-    batch_leftovers: tuple[Leftover, ...]
-
-
 def settle_outside(
     base: OpenBase,
     batch: InputBatch,
@@ -59,9 +48,11 @@ def settle_outside(
     decider: Decider,
     seconds: float | None,
     announce: Callable[[], None],
-) -> OutsideFindings:
+) -> tuple[Findings, tuple[Leftover, ...], tuple[Leftover, ...]]:
     """Settle in ``found`` each axiom and assertion outside SHIQ(D): it is irrelevant, decided by
     HermiT, or a reason for `undetermined`.
+
+    Returns: the findings, and the leftovers of base and of batch that remain.
     """
     of_base = [
         x
@@ -73,7 +64,7 @@ def settle_outside(
     ]
     leftovers = options.known.mark(leftovers)
     if not any(map(is_outside_shiq, (*of_base, *leftovers))):
-        return OutsideFindings(found, tuple(of_base), leftovers)
+        return found, tuple(of_base), leftovers
     axioms = tuple(
         dict.fromkeys(
             v for x in of_base if is_outside_shiq(x) for v in x.values if isinstance(v, Axiom)
@@ -99,7 +90,7 @@ def settle_outside(
         if is_outside_shiq(x) and is_blocking(x, options.allow, options.fail_on)
     ]
     if not open_ or found.refuted_count or options.outside != ASK_HERMIT:
-        return OutsideFindings(found, tuple(of_base), tuple(of_batch))
+        return found, tuple(of_base), tuple(of_batch)
     said = frozenset(v for x in open_ for v in x.values)
     asked = [everything[i] for i in places if i < len(base.tbox.axioms) or everything[i] in said]
     whole = _FullQuestion(
@@ -113,10 +104,8 @@ def settle_outside(
         announce,
     )
     settled = () if OUTSIDE_KIND in options.fail_on else open_
-    return OutsideFindings(
-        whole.settle(found, open_),
-        *(tuple(x for x in told if x not in settled) for told in (of_base, of_batch)),
-    )
+    of_base, of_batch = ([x for x in told if x not in settled] for told in (of_base, of_batch))
+    return whole.settle(found, open_), tuple(of_base), tuple(of_batch)
 
 
 def _find_reachable(

@@ -20,7 +20,8 @@ from shiq.inputs.reading import LeftoverSpool, Place, select_data_leftovers
 from shiq.inputs.sources import Given
 from shiq.jobs.checking.answer import run_in_time, with_note
 from shiq.jobs.checking.base import DistributedEngine, InputBatch, OpenBase, mark_allowed
-from shiq.jobs.checking.deciding import DeciderPool, check_batch, read_batch_timed
+from shiq.jobs.checking.deciders import DeciderPool
+from shiq.jobs.checking.deciding import check_batch, read_batch_timed
 from shiq.jobs.checking.inputs import (
     blocks_beyond_hermit,
     input_sources,

@@ -11,11 +11,11 @@ import gc
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -58,6 +58,7 @@ from shiq.jobs.checking.base import (
     ModuleFindings,
     OpenBase,
 )
+from shiq.jobs.checking.deciders import make_decider
 from shiq.jobs.checking.options import Options, unsliced_note
 from shiq.model import Assertion
 from shiq.model.abox import ABox, int_array
@@ -67,8 +68,6 @@ from shiq.support import LazySequence, supports
 #: After slices of so many insertions what they leave is collected, which takes as long as the
 #: process has objects.
 GARBAGE_ROWS = 10_000
-
-OpenDecider: TypeAlias = Callable[[Options], AbstractContextManager[Decider]]
 
 
 @dataclass(frozen=True)
@@ -180,11 +179,8 @@ def decide_by_slices(
     options: Options,
     inquiry: Inquiry,
     decider: Decider,
-    opened: OpenDecider,
 ) -> tuple[Findings | None, str, tuple[Leftover, ...]]:
     """Decide a batch slice by slice, each on top of the slices before it.
-
-    opened: opens a decider for figures that are asked for later.
 
     Returns: the findings, or None if the batch must be checked in one piece; the reason for that;
         and leftovers about oversize elements.
@@ -192,8 +188,8 @@ def decide_by_slices(
     rows = options.driver_rows or 1
     why = slicing_obstacle(base, batch, options)
     found = SlicedAddSet(
-        partial(_recompute_slices, base, batch, rows, options, opened),
-        partial(_unsliced_add_set, base, batch, options, opened),
+        partial(_recompute_slices, base, batch, rows, options),
+        partial(_unsliced_add_set, base, batch, options),
     )
     for add_set, decided, found_so in () if why else _check_slices(base, batch, rows, inquiry):
         if found_so is Verdict.INCONSISTENT:
@@ -228,28 +224,26 @@ _REASONS = {
 }
 
 
+@contextmanager
+def _open_inquiry(options: Options) -> Iterator[Inquiry]:
+    """Context manager: an inquiry by a new decider, for figures that are asked for later."""
+    with closing(make_decider(replace(options, audit=0.0, progress=None))) as decider:
+        yield Inquiry(decider.decide, attempt=decider.attempt)
+
+
 def _recompute_slices(
-    base: OpenBase, batch: InputBatch, rows: int, options: Options, opened: OpenDecider
+    base: OpenBase, batch: InputBatch, rows: int, options: Options
 ) -> Iterator[AddSet]:
     """Check the slices once more, all of which were consistent, and yield their add sets."""
-    with opened(replace(options, audit=0.0, progress=None)) as decider:
-        yield from (
-            add_set
-            for add_set, _, _ in _check_slices(
-                base, batch, rows, Inquiry(decider.decide, attempt=decider.attempt)
-            )
-        )
+    with _open_inquiry(options) as inquiry:
+        yield from (add_set for add_set, _, _ in _check_slices(base, batch, rows, inquiry))
 
 
-def _unsliced_add_set(
-    base: OpenBase, batch: InputBatch, options: Options, opened: OpenDecider
-) -> MergingAddSet:
+def _unsliced_add_set(base: OpenBase, batch: InputBatch, options: Options) -> MergingAddSet:
     """Compute the add set of the whole batch at once."""
     knowledge_base: Any = base.knowledge_base
-    with opened(replace(options, audit=0.0, progress=None)) as decider:
-        return knowledge_base.decide_by_patch(
-            batch.insertions, ABox(), Inquiry(decider.decide, attempt=decider.attempt)
-        )[0]
+    with _open_inquiry(options) as inquiry:
+        return knowledge_base.decide_by_patch(batch.insertions, ABox(), inquiry)[0]
 
 
 def _check_slices(

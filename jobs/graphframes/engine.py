@@ -27,11 +27,11 @@ from shiq.answers.result import UndecidedModule
 from shiq.answers.verdict import Leftover, Verdict
 from shiq.jobs.building.worker import ReasonerSettings
 from shiq.jobs.checking.base import Explanation, Findings, InputBatch, ModuleFindings, OpenBase
+from shiq.jobs.checking.deciders import has_disagreed
 from shiq.jobs.checking.deciding import (
     announce_refuted,
     deadline_of,
     decide_and_explain,
-    has_disagreed,
     read_batch_timed,
     unmatched_deletions,
 )

@@ -10,6 +10,7 @@ import random
 import shutil
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -25,7 +26,7 @@ from shiq.api import open_store as open_session
 from shiq.errors import InputError, StoreError
 from shiq.inputs.reading import Reading
 from shiq.jobs.checking import certifying, deciding, options
-from shiq.jobs.checking.deciding import DeciderContext
+from shiq.jobs.checking.deciders import make_decider
 from shiq.jobs.checking.options import Clock, Options
 from shiq.jobs.store import open_store
 from shiq.jobs.store import write as store_write
@@ -365,7 +366,7 @@ def test_what_is_asked_after_the_model_has_the_time_that_is_left(
     abox = abox_of([ClassAssertion(Class("urn:A"), "urn:a")])
     for timeout, rest in ((10.0, 3.0), (5.0, 0.01), (None, None)):
         now = begun
-        with DeciderContext(Options(reasoner="own")) as decider:
+        with closing(make_decider(Options(reasoner="own"))) as decider:
             question = certifying.BaseQuestion(
                 Reading(), abox, (), {}, Options(timeout=timeout), decider, Clock(start=begun)
             )

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from types import FrameType
 
@@ -26,7 +27,8 @@ from shiq.deadline import DeadlineExceeded, interrupt_after
 from shiq.jobs.checking import calls, inputs
 from shiq.jobs.checking.answer import run_in_time
 from shiq.jobs.checking.base import InputBatch, OpenBase
-from shiq.jobs.checking.deciding import DeciderContext, decide_batch
+from shiq.jobs.checking.deciders import make_decider
+from shiq.jobs.checking.deciding import decide_batch
 from shiq.jobs.checking.options import Clock, Options
 from shiq.jobs.store import upkeep
 from shiq.model import (
@@ -78,7 +80,7 @@ def in_a_while(axioms: TBox, batch: ABox, seconds: float, **settings: object) ->
     """The check of ``batch`` against nothing, whose time begins when all is read."""
     base = OpenBase(axioms, LocalKnowledgeBase.build(axioms, ABox()), (), {"verdict": "consistent"})
     options = Options(timeout=seconds, reasoner="own", **settings)  # type: ignore[arg-type]
-    with DeciderContext(options) as decider:
+    with closing(make_decider(options)) as decider:
         clock = Clock()
         return run_in_time(
             options,

@@ -243,7 +243,7 @@ def test_a_conflict_in_one_large_module_is_found_from_the_clash(criterion: str) 
             return super().decide(tbox, modules, timeout)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("shiq.jobs.checking.deciding.create_reasoner", lambda *_, **__: Counting())
+        patched.setattr("shiq.jobs.checking.deciders.create_reasoner", lambda *_, **__: Counting())
         result = check_insertions(
             pathways.tbox(),
             abox_of(data),
