@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import socket
-import time
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,7 +26,7 @@ from shiq.columns.rows import DIFFERENT, SAME, NameNumbering, complex_rows, half
 from shiq.errors import OperationalError
 from shiq.inputs.catalog import Catalog
 from shiq.inputs.reading import QuarantinedAssertion, Reading
-from shiq.jobs.building.certificate import CertificateFigures, certify, consistent_figures
+from shiq.jobs.building.certificate import CertificateFigures, certify
 from shiq.jobs.building.chunks import CHUNK_BYTES
 from shiq.jobs.building.clustering import SINGLE_TASK_LINKS, clustered_ranks, renumber
 from shiq.jobs.building.dictionary import (
@@ -45,7 +44,6 @@ from shiq.jobs.building.tables import (
     NumberedChunk,
     Ranges,
     WrittenTables,
-    is_near_enough,
     measure_nearness,
     merge_edges,
     name_rows,
@@ -59,10 +57,11 @@ from shiq.jobs.building.told_labels import (
     write_elements,
 )
 from shiq.jobs.building.worker import ReasonerSettings, StoreKey
+from shiq.jobs.checking.options import Clock
 from shiq.jobs.store import Certificate
 from shiq.jobs.store.files import DataFile
 from shiq.jobs.store.lookup import lookup_path
-from shiq.jobs.store.numbering import NEAR, RANGE, spread
+from shiq.jobs.store.numbering import GOOD, NEAR, RANGE, spread
 from shiq.jobs.store.replacing import BUILDING, Replacement
 from shiq.jobs.store.schema import ALWAYS, KIND_CLASS, table_of_files, write_part
 from shiq.jobs.store.write import AssertionCounts, Rebuild, open_rebuild
@@ -151,35 +150,16 @@ def build(
     number of the last batch taken in, by feed. place: the store to be replaced.
     """
     store = store.absolute()
-    stages = _StageTimes(progress)
+    clock = Clock(progress=progress)
     with open_rebuild(
         store, ontology.tbox, ontology.ontologies, labels=ontology.labels, place=place
     ) as rebuild:
         rebuild = replace(rebuild, width=settings.width, applied_batches=taken)
         with open_scratch(executor, store, keep=settings.keep_scratch) as scratch:
             made = _StoreBuild(
-                executor, rebuild, ontology, scratch, settings, stages, excluded, quarantine
+                executor, rebuild, ontology, scratch, settings, clock, excluded, quarantine
             )
             return made.run(sources, certifying)
-
-
-@dataclass
-class _StageTimes:
-    """Wall seconds of each stage of a build."""
-
-    progress: Callable[[str, int, int], None] | None
-    seconds: dict[str, float] = field(default_factory=dict)
-    _stage: str = ""
-    _last: float = field(default_factory=time.perf_counter)
-
-    def begin(self, name: str) -> None:
-        """Begin the stage ``name``; add the time so far to the previous one."""
-        now = time.perf_counter()
-        if self._stage:
-            self.seconds[self._stage] = self.seconds.get(self._stage, 0.0) + now - self._last
-        self._stage, self._last = name, now
-        if name and self.progress is not None:
-            self.progress(name, 0, 0)
 
 
 @dataclass
@@ -191,7 +171,7 @@ class _StoreBuild:
     ontology: Reading
     scratch: Scratch
     settings: BuildSettings
-    stages: _StageTimes
+    clock: Clock
     exclusions: Collection[Assertion]
     quarantine: Sequence[QuarantinedAssertion]
 
@@ -201,14 +181,14 @@ class _StoreBuild:
         certifying: CertificateMaker,
     ) -> BuiltStore:
         """Read, number, index and certify, and write the tables. Returns a report."""
-        executor, stages = self.executor, self.stages
-        stages.begin("reading")
+        executor, clock = self.executor, self.clock
+        clock.begin_stage("reading")
         settings = self.settings
         size, aside, catalog = settings.chunk_bytes, settings.drops_ill_typed, settings.catalog
         found = read_sources(
             executor, sources, self.ontology, self.scratch, size, aside, catalog, self.exclusions
         )
-        stages.begin("numbering")
+        clock.begin_stage("numbering")
         dictionary = make_dictionary(
             executor, self.scratch, found.root, found.chunks, found.summaries
         )
@@ -222,19 +202,19 @@ class _StoreBuild:
             (chunk, name_indices(told, names)) for chunk, told in zip(found.chunks, found.summaries)
         ]
         ranges = self._choose_numbering(ranges, dictionary, chunks)
-        stages.begin("writing tables")
+        clock.begin_stage("writing tables")
         written = write_range_tables(executor, ranges, dictionary, chunks, len(names[KIND_CLASS]))
         rare = _DriverAssertions(
             found.rare, dictionary, ranges, role_box(self.ontology.tbox.axioms)
         )
         counts = _assertion_counts(written, rare)
-        stages.begin("told literals")
+        clock.begin_stage("told literals")
         rules = CalculusRecipe(
             ranges.build, self.ontology.tbox, _vocabulary_additions(names, counts, rare), names
         )
         told = saturate_told(executor, ranges, rules, rare.initial_told_state())
         labels = sorted({EMPTY, *distinct_labels(executor, ranges, told)})
-        stages.begin("writing tables")
+        clock.begin_stage("writing tables")
         tables = {name: [w.files[name] for w in written if name in w.files] for name in ALWAYS}
         tables["elements"] = write_elements(executor, ranges, told, labels)
         small = {"names": name_rows(names), "labels": label_rows(labels), **rare.tables()}
@@ -243,7 +223,7 @@ class _StoreBuild:
         ) | grouping_tables("equal", _partition_by_id(told))
         small |= grouping_tables("merged", make_partition(NONE, NONE))
         tables |= self._write_driver_tables(small, ranges)
-        stages.begin("certifying")
+        clock.begin_stage("certifying")
         indexed = IndexedStore(
             self._store_key(tables, counts), rules, "told", *rare.negated_names()
         )
@@ -254,11 +234,11 @@ class _StoreBuild:
         if settings.certifies_by_model and counts.assertions and not any(map(clashes, labels)):
             completed = certify_by_model(executor, ranges, indexed, asking)
         if completed is None:
-            stages.begin("merge classes")
+            clock.begin_stage("merge classes")
             merged = merge_classes(executor, ranges, indexed)
             tables |= self._write_driver_tables(grouping_tables("merged", merged), ranges)
             indexed = replace(indexed, store=self._store_key(tables, counts), stage="merged")
-            stages.begin("certifying")
+            clock.begin_stage("certifying")
             certified = certify(
                 executor,
                 ranges,
@@ -268,19 +248,9 @@ class _StoreBuild:
                 names_open=settings.names_undecided,
             )
         else:
-            certified = consistent_figures(
-                completed.modules,
-                completed.shapes,
-                completed.kept_assertions,
-                completed.audit_sample,
-            )
-        kept = (
-            counts.class_assertions
-            + certified.kept_assertions
-            + rare.pair_count
-            + rare.complex_count
-        )
-        stages.begin("writing tables")
+            certified = completed.certificate
+        kept = counts.class_assertions + certified.kept_assertions + len(rare)
+        clock.begin_stage("writing tables")
         if completed is not None:
             if not {*completed.labels} <= {*labels}:
                 labels = sorted({*labels, *completed.labels})
@@ -295,7 +265,7 @@ class _StoreBuild:
             kept,
             completed is not None,
             max(completed.most_edges, told.largest_element) if completed else 0,
-            stages.seconds,
+            clock.seconds,
         )
         certificate = certifying(built)
         if certificate is None:
@@ -313,7 +283,7 @@ class _StoreBuild:
             asides=self.quarantine,
             left_out=chain.from_iterable(found.left_out),
         ).close()
-        stages.begin("")
+        clock.end_stage(clock.step)
         return built
 
     def _delete_tables(self, tables: Mapping[str, Sequence[DataFile]]) -> None:
@@ -330,7 +300,7 @@ class _StoreBuild:
         """
         hubs = merge_edges(self.executor, ranges, chunks)
         near = measure_nearness(self.executor, ranges, hubs)
-        if is_near_enough(near):
+        if near >= GOOD:
             return ranges
         return renumber(
             self.executor, ranges, dictionary, chunks, near, self.settings.single_task_links
@@ -383,15 +353,8 @@ class _DriverAssertions:
             for pairs in (dict.fromkeys(abox.same), dict.fromkeys(abox.different))
         )
 
-    @property
-    def pair_count(self) -> int:
-        """Number of equalities and inequalities."""
-        return len(self.same) + len(self.different)
-
-    @property
-    def complex_count(self) -> int:
-        """Number of complex assertions."""
-        return len(self.complex)
+    def __len__(self) -> int:
+        return len(self.same) + len(self.different) + len(self.complex)
 
     def initial_told_state(self) -> ToldState:
         """Make the state that `saturate_told` starts from: asserted equality only."""
@@ -514,7 +477,7 @@ def _assertion_counts(written: Sequence[WrittenTables], rare: _DriverAssertions)
         class_assertions,
         roles,
         data,
-        class_assertions + roles + data + rare.pair_count + rare.complex_count,
+        class_assertions + roles + data + len(rare),
         classes,
     )
 

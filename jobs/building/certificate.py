@@ -32,8 +32,6 @@ from shiq.jobs.building.components import (
     ModuleShape,
     collect_shapes,
     decide_shapes,
-    join_components,
-    make_label_shapes,
     members_of_modules,
     write_open_elements,
 )
@@ -70,15 +68,27 @@ class CertificateFigures:
     open_individuals: list[tuple[str, ...]] = field(default_factory=list)
 
 
-def consistent_figures(
-    modules: int, shapes: int, kept: int, drawn: DrawnShapes | None
+def summarise_decisions(
+    questions: Sequence[ModuleShape],
+    decided: Sequence[tuple[str, str]],
+    indexed: IndexedStore,
+    asking: ReasonerSettings,
 ) -> CertificateFigures:
-    """Make the figures of a certificate in which all ``modules`` are consistent. ``kept``:
-    assertions in modules; ``drawn``: shapes for the audit.
+    """Make the figures of the certificate from the shapes asked about, with verdict and reason of
+    each.
     """
-    verdicts = Counter({Verdict.CONSISTENT.value: modules})
+    verdicts: Counter[str] = Counter()
+    for shape, (verdict, _) in zip(questions, decided):
+        verdicts[verdict] += shape.count
+    undecided = (reason for verdict, reason in decided if verdict == Verdict.UNDETERMINED.value)
+    told = ((shape.read_module(), verdict) for shape, (verdict, _) in zip(questions, decided))
+    drawn = draw_shapes(indexed.rules.calculus().tbox, told, asking.audit) if asking.audit else None
     return CertificateFigures(
-        verdicts=verdicts, modules=modules, shapes=shapes, kept_assertions=kept, audit_sample=drawn
+        verdicts=verdicts,
+        undecided_reasons=tuple(dict.fromkeys(undecided)),
+        modules=verdicts.total(),
+        shapes=len(questions),
+        audit_sample=drawn,
     )
 
 
@@ -102,33 +112,19 @@ def certify(
         count,
         "relevant role assertions",
     )
-    labels: Counter[Label] = Counter()
-    for survey in surveys:
-        labels.update(survey.labels)
-    found = CertificateFigures(
-        [names for survey in surveys for names in survey.contradictory][:limit],
-        sum(survey.clashes for survey in surveys),
-        kept_assertions=sum(survey.kept_assertions for survey in surveys),
-    )
-    shapes: Sequence[ModuleShape] = ()
-    kept_told = partial(_kept_modules, indexed=indexed)
     has_components = any(survey.open for survey in surveys)
-    if has_components:
-        join_components(executor, ranges)
-        shapes = collect_shapes(executor, ranges, indexed.rules.build, kept_told, labels)
-    questions = [*make_label_shapes(labels), *shapes]
-    decided = decide_shapes(executor, questions, indexed, asking)
-    for shape, (verdict, _) in zip(questions, decided):
-        found.verdicts[verdict] += shape.count
-    found.undecided_reasons = tuple(
-        dict.fromkeys(
-            reason for verdict, reason in decided if verdict == Verdict.UNDETERMINED.value
-        )
+    questions = collect_shapes(
+        executor,
+        ranges,
+        indexed.rules.build,
+        (survey.labels for survey in surveys),
+        partial(_kept_modules, indexed=indexed) if has_components else None,
     )
-    found.modules, found.shapes = sum(shape.count for shape in questions), len(questions)
-    if asking.audit:
-        told = ((shape.read_module(), verdict) for shape, (verdict, _) in zip(questions, decided))
-        found.audit_sample = draw_shapes(indexed.rules.calculus().tbox, told, asking.audit)
+    decided = decide_shapes(executor, questions, indexed, asking)
+    found = summarise_decisions(questions, decided, indexed, asking)
+    found.contradictory = [names for survey in surveys for names in survey.contradictory][:limit]
+    found.clashes = sum(survey.clashes for survey in surveys)
+    found.kept_assertions = sum(survey.kept_assertions for survey in surveys)
     bad = [
         shape
         for shape, (verdict, _) in zip(questions, decided)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
 from itertools import islice
@@ -206,27 +206,20 @@ class ModuleShape:
         return parse_module(self.path.path().read_bytes())
 
 
-@dataclass(frozen=True)
-class ComponentModules:
-    """Modules of some components: the number of modules that are only the label of one element, by
-    label, and the shapes of the others.
-    """
-
-    labels: Counter[Label]
-    shapes: list[ModuleShape]
-
-
 #: Gives what is kept of the elements (by id) of some components.
 KeptModules = Callable[[Ints], AddSetModules]
 
 
 def compute_module_shapes(
     i: int, *, ranges: Ranges, build: str, found: KeptModules
-) -> ComponentModules:
+) -> tuple[Counter[Label], list[ModuleShape]]:
     """Task: compute the shapes of the modules whose component is named by an element of id range
     ``i``.
 
     build: identifies the clauses, for caching
+
+    Returns: the number of modules that are only the label of one element, by label, and the shapes
+        of the others.
     """
     known: dict[str, ModuleShape] = {}
     labels: Counter[Label] = Counter()
@@ -240,30 +233,35 @@ def compute_module_shapes(
             with path.stage() as temporary:
                 temporary.write_text(json.dumps(astuple(module.module)))
             known[name] = ModuleShape(name, 1, len(module.elements), path)
-    return ComponentModules(labels, list(known.values()))
-
-
-def make_label_shapes(labels: Counter[Label]) -> list[ModuleShape]:
-    """Make the shapes of modules that consist only of the label of one element; ``labels`` counts
-    these modules.
-    """
-    return [ModuleShape("", n, 1, label=label) for label, n in labels.items()]
+    return labels, list(known.values())
 
 
 def collect_shapes(
-    executor: Executor, ranges: Ranges, build: str, found: KeptModules, labels: Counter[Label]
+    executor: Executor,
+    ranges: Ranges,
+    build: str,
+    labels: Iterable[Counter[Label]],
+    found: KeptModules | None,
 ) -> list[ModuleShape]:
-    """Collect the shapes of the modules of all components, over all id ranges. Labels of modules
-    that are only a label are added to ``labels``.
+    """Collect the shapes of all modules, over all id ranges.
+
+    labels: numbers of isolated elements by label, which is all of their modules
+    found: makes the modules of the other elements; None if there are none
     """
+    counts: Counter[Label] = Counter()
+    for some in labels:
+        counts.update(some)
     shapes: dict[str, ModuleShape] = {}
-    task = partial(compute_module_shapes, ranges=ranges, build=build, found=found)
-    for part in executor.run(task, range(len(ranges)), "modules"):
-        labels.update(part.labels)
-        for shape in part.shapes:
-            known = shapes.get(shape.digest)
-            shapes[shape.digest] = shape if known is None else known.add_modules(shape.count)
-    return list(shapes.values())
+    if found is not None:
+        join_components(executor, ranges)
+        task = partial(compute_module_shapes, ranges=ranges, build=build, found=found)
+        for more, linked in executor.run(task, range(len(ranges)), "modules"):
+            counts.update(more)
+            for shape in linked:
+                known = shapes.get(shape.digest)
+                shapes[shape.digest] = shape if known is None else known.add_modules(shape.count)
+    single = (ModuleShape("", n, 1, label=label) for label, n in counts.items())
+    return [*single, *shapes.values()]
 
 
 def members_of_modules(

@@ -12,7 +12,6 @@ the next round begins.
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,15 +20,13 @@ import numpy as np
 
 from shiq.abox_ops.labels.label_calculus import Label
 from shiq.abox_ops.labels.label_tables import read_labels
-from shiq.abox_ops.modules.decide import DrawnShapes, draw_shapes
 from shiq.answers.verdict import Verdict
 from shiq.columns.arrays import Ints, unique
+from shiq.jobs.building.certificate import CertificateFigures, summarise_decisions
 from shiq.jobs.building.components import (
     ModuleShape,
     collect_shapes,
     decide_shapes,
-    join_components,
-    make_label_shapes,
 )
 from shiq.jobs.building.exchange import Executor, Scratch, load_columns, save_columns
 from shiq.jobs.building.merge_class_rounds import (
@@ -61,20 +58,15 @@ class CertifiedModelFigures:
     """Figures of the certified model that the search found.
 
     labels: labels that differ from the completed told ones
-    kept_assertions: role and data assertions in modules
-    modules, shapes: number of modules, all consistent, and of their shapes
+    certificate: figures of the certificate that the model is
     search_state: files of the search, from which the tables are written
     most_edges: role assertions of the largest module, or a bound of these
-    audit_sample: shapes drawn for a second reasoner, if an audit is asked for
     """
 
     labels: tuple[Label, ...]
-    kept_assertions: int
-    modules: int
-    shapes: int
+    certificate: CertificateFigures
     search_state: ModelSearchState
     most_edges: int = 0
-    audit_sample: DrawnShapes | None = None
 
 
 def certify_by_model(
@@ -112,20 +104,17 @@ class _ModelSearch:
         seconds, begun = self.asking.seconds, time.monotonic()
         while True:
             self._certify_until_stable(news)
-            labels: Counter[Label] = Counter()
-            for told in self._certified.values():
-                labels.update(told.isolated_labels)
-            shapes: Sequence[ModuleShape] = ()
-            self._found = replace(
-                self._found, is_joined=any(told.has_open for told in self._certified.values())
+            is_joined = any(told.has_open for told in self._certified.values())
+            self._found = replace(self._found, is_joined=is_joined)
+            questions = collect_shapes(
+                self.executor,
+                self.ranges,
+                self.indexed.rules.build,
+                (told.isolated_labels for told in self._certified.values()),
+                partial(kept_modules, indexed=self.indexed, found=self._found)
+                if is_joined
+                else None,
             )
-            if self._found.is_joined:
-                join_components(self.executor, self.ranges)
-                kept = partial(kept_modules, indexed=self.indexed, found=self._found)
-                shapes = collect_shapes(
-                    self.executor, self.ranges, self.indexed.rules.build, kept, labels
-                )
-            questions = [*make_label_shapes(labels), *shapes]
             left = None if seconds is None else seconds - (time.monotonic() - begun)
             if left is not None and left <= 0:
                 return None
@@ -138,7 +127,7 @@ class _ModelSearch:
                 if verdict != Verdict.CONSISTENT.value
             ]
             if not failed:
-                return self._make_figures(questions)
+                return self._make_figures(questions, answers)
             news = self._drop_assumptions(failed)
             if not news:
                 return None
@@ -276,30 +265,22 @@ class _ModelSearch:
 
     # --- what comes of it -------------------------------------------------------------------------
 
-    def _make_figures(self, shapes: Sequence[ModuleShape]) -> CertifiedModelFigures:
-        """Summarise the model that was found, with its modules' ``shapes``."""
+    def _make_figures(
+        self, shapes: Sequence[ModuleShape], decided: Sequence[tuple[str, str]]
+    ) -> CertifiedModelFigures:
+        """Summarise the model that was found, with its modules' ``shapes``, all consistent."""
         labels = {
             label
             for path in self._found.deviating.values()
             for label in read_labels(load_columns(path / "labels"))
         }
-        tbox, audit = self.indexed.rules.calculus().tbox, self.asking.audit
-        told = ((shape.read_module(), Verdict.CONSISTENT.value) for shape in shapes)
+        certificate = summarise_decisions(shapes, decided, self.indexed, self.asking)
+        certificate.kept_assertions = sum(told.kept_assertions for told in self._certified.values())
+        large = (
+            len(shape.read_module().edges) for shape in shapes if shape.max_edge_count > OVERSIZE
+        )
         return CertifiedModelFigures(
-            tuple(sorted(labels)),
-            sum(told.kept_assertions for told in self._certified.values()),
-            sum(shape.count for shape in shapes),
-            len(shapes),
-            self._found,
-            max(
-                (
-                    len(shape.read_module().edges)
-                    for shape in shapes
-                    if shape.max_edge_count > OVERSIZE
-                ),
-                default=0,
-            ),
-            draw_shapes(tbox, told, audit) if audit else None,
+            tuple(sorted(labels)), certificate, self._found, max(large, default=0)
         )
 
 

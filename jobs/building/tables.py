@@ -37,7 +37,7 @@ from shiq.jobs.building.exchange import (
     split_rows,
 )
 from shiq.jobs.store.files import DataFile
-from shiq.jobs.store.numbering import BLOCK, GAP, GOOD, NEAR, spread
+from shiq.jobs.store.numbering import BLOCK, GAP, NEAR, spread
 from shiq.jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, write_part
 from shiq.remote.place import StoreLocation
 
@@ -179,13 +179,6 @@ def _count_near_ends(i: int, *, ranges: Ranges, hubs: Ints) -> tuple[int, int]:
     return int((np.abs(node - neighbour)[counted] <= ranges.near_distance).sum()), int(
         counted.sum()
     )
-
-
-def is_near_enough(nearness: float) -> bool:
-    """Decide whether this share of near role assertions is high enough to keep the ranks without
-    trying others.
-    """
-    return nearness >= GOOD
 
 
 # --- table files ----------------------------------------------------------------------------------

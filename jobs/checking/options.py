@@ -530,6 +530,11 @@ class Clock:
         if self.progress is not None:
             self.progress(stage, 0, 0)
 
+    def begin_stage(self, name: str) -> None:
+        """End the stage of the running step, and begin ``name``."""
+        self.end_stage(self.step)
+        self.step = name
+
     def end_stage(self, name: str) -> None:
         """Add the time since the previous stage ended to the stage ``name``."""
         now = time.perf_counter()
