@@ -46,7 +46,6 @@ from shiq.jobs.building.tables import (
     WrittenTables,
     measure_nearness,
     merge_edges,
-    name_rows,
     write_range_tables,
 )
 from shiq.jobs.building.told_labels import (
@@ -63,7 +62,7 @@ from shiq.jobs.store.files import DataFile
 from shiq.jobs.store.lookup import lookup_path
 from shiq.jobs.store.numbering import GOOD, NEAR, RANGE, spread
 from shiq.jobs.store.replacing import BUILDING, Replacement
-from shiq.jobs.store.schema import ALWAYS, KIND_CLASS, table_of_files, write_part
+from shiq.jobs.store.schema import ALWAYS, KIND_CLASS, name_rows, table_of_files, write_part
 from shiq.jobs.store.write import AssertionCounts, Rebuild, open_rebuild
 from shiq.model import Assertion, Class, ClassAssertion, ObjectComplementOf
 from shiq.model.abox import ABox, Interner, individuals_of

@@ -29,9 +29,11 @@ from shiq.jobs.building.exchange import (
     Scratch,
     columns_from_senders,
     concatenate_rows,
+    load_column,
     load_columns,
     look_up,
     save_columns,
+    scatter,
     split_rows,
 )
 from shiq.jobs.building.tables import (
@@ -83,9 +85,8 @@ def clustered_ranks(ranges: Ranges, ranks: Ints) -> Ints:
     owner = ranks // ranges.width
     for i in unique(owner).tolist():
         mine = owner == i
-        found[mine] = load_columns(ranges.scratch / "clusters" / "new" / i / "rank")["rank"][
-            ranks[mine] - i * ranges.width
-        ]
+        rank = load_column(ranges.scratch / "clusters" / "new" / i / "rank")
+        found[mine] = rank[ranks[mine] - i * ranges.width]
     return found
 
 
@@ -120,10 +121,6 @@ class _ClusterLevel:
         """
         return ((i, name, part) for i, part in split_rows(rows, rows[key], self.width))
 
-    def part_files(self, name: str) -> list[Scratch]:
-        """The file ``name`` of every part of the level."""
-        return [self.level_folder / i / name for i in range(len(self))]
-
     def look_up(
         self,
         executor: Executor,
@@ -137,11 +134,9 @@ class _ClusterLevel:
         """
         return look_up(executor, ask, column, self.width, receive, len(self), f"clustering: {what}")
 
-    def read_column(self, i: int, name: str) -> Ints:
-        """Read the only column in the file ``name`` of part ``i`` of the level."""
-        found: Ints
-        (found,) = load_columns(self.level_folder / i / name).values()
-        return found
+    def read_values(self, i: int, name: str) -> Ints:
+        """Read the column of values in the file ``name`` of part ``i`` of the level."""
+        return load_column(self.level_folder / i / name)
 
 
 def _write_clustered_ranks(
@@ -161,26 +156,30 @@ def _write_clustered_ranks(
         "clustering: the rest",
     )
     for lower, upper in reversed(list(pairwise(levels))):
-        send, receive = (
-            partial(_send_first_ranks, lower=lower, upper=upper),
-            partial(_receive_first_ranks, lower=lower),
+        scatter(
+            executor,
+            partial(_first_child_ranks, level=upper),
+            range(len(upper)),
+            lower.width,
+            lower.level_folder,
+            "begins",
+            len(lower),
+            "clustering: handing down",
         )
-        executor.exchange(send, range(len(upper)), receive, len(lower), "clustering: handing down")
     begins, settle = (
-        partial(levels[0].read_column, name="begins"),
+        partial(levels[0].read_values, name="begins"),
         partial(_write_new_ranks, ranges=ranges),
     )
     levels[0].look_up(
         executor, partial(_first_level_positions, ranges=ranges), begins, settle, "new ranks"
     )
-    send_ranks, old_ranks = (
-        partial(_send_ranks, ranges=ranges),
-        partial(_receive_old_ranks, ranges=ranges),
-    )
-    executor.exchange(
-        send_ranks,
+    scatter(
+        executor,
+        partial(_old_ranks, ranges=ranges),
         range(len(ranges)),
-        old_ranks,
+        ranges.width,
+        folder / "old",
+        "rank",
         len(ranges),
         "clustering: individuals of new ranks",
     )
@@ -202,11 +201,16 @@ def _make_first_level(
     send, receive = partial(send_hashes, ranges=ranges), partial(_sort_hashes, ranges=ranges)
     sizes = executor.exchange(send, count, receive, len(ranges), "clustering: sorting hashes")
     first = list(zip(count, accumulate(sizes, initial=0)))
-    send_places, take_places = (
-        partial(_send_positions, ranges=ranges),
-        partial(_receive_positions, ranges=ranges),
+    scatter(
+        executor,
+        partial(_hash_positions, ranges=ranges),
+        first,
+        ranges.width,
+        folder / "start",
+        "place",
+        len(ranges),
+        "clustering: places",
     )
-    executor.exchange(send_places, first, take_places, len(ranges), "clustering: places")
     level = _ClusterLevel(folder, 0, ranges.nodes, ranges.width)
     neighbours, places = (
         partial(_half_edge_targets, ranges=ranges),
@@ -233,34 +237,21 @@ def _sort_hashes(i: int, received: IncomingColumns, *, ranges: Ranges) -> int:
     return len(node)
 
 
-def _send_positions(task: tuple[int, int], *, ranges: Ranges) -> Iterator[OutgoingColumns]:
-    """Task: send to each individual's id range the position of the individual in level 0."""
+def _hash_positions(task: tuple[int, int], *, ranges: Ranges) -> tuple[Ints, Ints]:
+    """Read the individuals of an interval of hash values, each with its position in level 0."""
     i, first = task
-    node = load_columns(ranges.folder(i) / "hashed")["node"]
-    order = np.argsort(node)
-    for k, part in split_rows(
-        {"node": node[order], "place": order + first}, node[order], ranges.width
-    ):
-        yield k, "places", part
-
-
-def _receive_positions(i: int, received: IncomingColumns, *, ranges: Ranges) -> None:
-    """Task: write the positions in level 0 of the individuals of id range ``i``."""
-    rows = concatenate_rows(columns_from_senders(received, "places"), ("node", "place"))
-    save_columns(
-        ranges.scratch / "clusters" / "start" / i / "place",
-        {"place": rows["place"][np.argsort(rows["node"])]},
-    )
+    node = load_column(ranges.folder(i) / "hashed", "node")
+    return node, first + np.arange(len(node), dtype=np.int64)
 
 
 def _first_level_positions(i: int, *, ranges: Ranges) -> Ints:
     """Read the position in level 0 of each individual of id range ``i``."""
-    return load_columns(ranges.scratch / "clusters" / "start" / i / "place")["place"]
+    return load_column(ranges.scratch / "clusters" / "start" / i / "place")
 
 
 def _half_edge_targets(i: int, *, ranges: Ranges) -> Ints:
     """Read the neighbour of each half edge (one direction of a role assertion) of id range ``i``."""
-    return load_columns(ranges.folder(i) / "half_edges")["neighbour"]
+    return load_column(ranges.folder(i) / "half_edges", "neighbour")
 
 
 def _write_first_links(i: int, position_of: Callable[[Ints], Ints], *, ranges: Ranges) -> None:
@@ -273,15 +264,9 @@ def _write_first_links(i: int, position_of: Callable[[Ints], Ints], *, ranges: R
     apart = rows["node"] != rows["neighbour"]
     here = _first_level_positions(i, ranges=ranges)[rows["node"][apart] - ranges.bounds(i)[0]]
     there = position_of(rows["neighbour"][apart])
-    _write_links(ranges.folder(i), here, there, np.ones(len(here), np.int64))
+    links = _bundle_links(here, there, np.ones(len(here), np.int64))
+    save_columns(ranges.folder(i) / "loose", links)
     save_columns(ranges.folder(i) / "children", dict.fromkeys(("parent", "child", "size"), NONE))
-
-
-def _write_links(folder: Scratch, here: Ints, there: Ints, weight: Ints) -> None:
-    """Write the links between clusters, with summed weights and sorted, so that they can be sent to
-    the parts of the next level.
-    """
-    save_columns(folder / "loose", _bundle_links(here, there, weight))
 
 
 def _bundle_links(here: Ints, there: Ints, weight: Ints) -> Columns:
@@ -310,16 +295,16 @@ def _join_level(executor: Executor, level: _ClusterLevel) -> tuple[_ClusterLevel
     level.look_up(
         executor,
         others,
-        partial(level.read_column, name="sizes"),
+        partial(level.read_values, name="sizes"),
         partial(_choose_neighbours, level=level),
         "closest",
     )
-    targets = partial(level.read_column, name="targets")
+    targets = partial(level.read_values, name="targets")
     roots = level.look_up(
         executor, targets, targets, partial(_follow_choices, level=level), "following"
     )
     for n in count_up():
-        ends = partial(level.read_column, name=f"ends-{n}")
+        ends = partial(level.read_values, name=f"ends-{n}")
         if not any(
             level.look_up(
                 executor, ends, ends, partial(_double_steps, level=level, n=n), "following"
@@ -331,14 +316,14 @@ def _join_level(executor: Executor, level: _ClusterLevel) -> tuple[_ClusterLevel
     level.look_up(
         executor,
         ends,
-        partial(level.read_column, name="numbers"),
+        partial(level.read_values, name="numbers"),
         partial(_write_parents, level=level, ends=ends),
         "numbering",
     )
     level.look_up(
         executor,
         others,
-        partial(level.read_column, name="parents"),
+        partial(level.read_values, name="parents"),
         partial(_renumber_links, level=level),
         "renaming",
     )
@@ -350,7 +335,7 @@ def _linked_clusters(i: int, *, level: _ClusterLevel) -> Ints:
     """Read the clusters to which the clusters of part ``i`` of the level are linked, one entry for
     each link.
     """
-    return load_columns(level.level_folder / i / "links")["there"]
+    return load_column(level.level_folder / i / "links", "there")
 
 
 def _choose_neighbours(i: int, size_of: Callable[[Ints], Ints], *, level: _ClusterLevel) -> None:
@@ -360,7 +345,7 @@ def _choose_neighbours(i: int, size_of: Callable[[Ints], Ints], *, level: _Clust
     low, high = level.bounds(i)
     links = load_columns(level.level_folder / i / "links")
     here, there = links["here"], links["there"]
-    size = level.read_column(i, "sizes")[here - low].astype(np.float64) * size_of(there).astype(
+    size = level.read_values(i, "sizes")[here - low].astype(np.float64) * size_of(there).astype(
         np.float64
     )
     closeness = links["weight"].astype(np.float64) / size
@@ -368,7 +353,7 @@ def _choose_neighbours(i: int, size_of: Callable[[Ints], Ints], *, level: _Clust
     chosen, first = np.unique(here[order], return_index=True)
     target = np.arange(low, high, dtype=np.int64)
     target[chosen - low] = there[order][first]
-    save_columns(level.level_folder / i / "targets", {"target": target})
+    save_columns(level.level_folder / i / "targets", {"value": target})
 
 
 def _follow_choices(i: int, target_of: Callable[[Ints], Ints], *, level: _ClusterLevel) -> int:
@@ -377,10 +362,10 @@ def _follow_choices(i: int, target_of: Callable[[Ints], Ints], *, level: _Cluste
 
     Choices form no cycles except pairs; the lesser of a pair is an end.
     """
-    own, target = np.arange(*level.bounds(i), dtype=np.int64), level.read_column(i, "targets")
+    own, target = np.arange(*level.bounds(i), dtype=np.int64), level.read_values(i, "targets")
     end = np.where((target_of(target) == own) & (target > own), own, target)
-    save_columns(level.level_folder / i / "ends-0", {"end": end})
-    save_columns(level.level_folder / i / "is_root", {"is_root": (end == own).astype(np.int64)})
+    save_columns(level.level_folder / i / "ends-0", {"value": end})
+    save_columns(level.level_folder / i / "is_root", {"value": (end == own).astype(np.int64)})
     return int((end == own).sum())
 
 
@@ -388,9 +373,9 @@ def _double_steps(i: int, end_of: Callable[[Ints], Ints], *, level: _ClusterLeve
     """Task: double the number of choices followed from each cluster of part ``i`` of the level.
     Returns True if that has changed the end of any chain.
     """
-    before = level.read_column(i, f"ends-{n}")
+    before = level.read_values(i, f"ends-{n}")
     end = end_of(before)
-    save_columns(level.level_folder / i / f"ends-{n + 1}", {"end": end})
+    save_columns(level.level_folder / i / f"ends-{n + 1}", {"value": end})
     return not np.array_equal(before, end)
 
 
@@ -401,8 +386,8 @@ def _number_roots(task: tuple[int, int], *, level: _ClusterLevel) -> None:
     task: the part, and the first number.
     """
     i, first = task
-    is_root = load_columns(level.level_folder / i / "is_root")["is_root"]
-    save_columns(level.level_folder / i / "numbers", {"number": first + np.cumsum(is_root) - 1})
+    is_root = level.read_values(i, "is_root")
+    save_columns(level.level_folder / i / "numbers", {"value": first + np.cumsum(is_root) - 1})
 
 
 def _write_parents(
@@ -411,7 +396,7 @@ def _write_parents(
     """Task: write the cluster of the next level that contains each cluster of part ``i`` of the
     level.
     """
-    save_columns(level.level_folder / i / "parents", {"parent": number_of(ends(i))})
+    save_columns(level.level_folder / i / "parents", {"value": number_of(ends(i))})
 
 
 def _renumber_links(i: int, parent_of: Callable[[Ints], Ints], *, level: _ClusterLevel) -> None:
@@ -420,11 +405,12 @@ def _renumber_links(i: int, parent_of: Callable[[Ints], Ints], *, level: _Cluste
     """
     folder = level.level_folder / i
     low, high = level.bounds(i)
-    parent, links = level.read_column(i, "parents"), load_columns(folder / "links")
+    parent, links = level.read_values(i, "parents"), load_columns(folder / "links")
     here, there = parent[links["here"] - low], parent_of(links["there"])
     apart = here != there
-    _write_links(folder, here[apart], there[apart], np.asarray(links["weight"])[apart])
-    own, size = np.arange(low, high, dtype=np.int64), level.read_column(i, "sizes")
+    weight = np.asarray(links["weight"])[apart]
+    save_columns(folder / "loose", _bundle_links(here[apart], there[apart], weight))
+    own, size = np.arange(low, high, dtype=np.int64), level.read_values(i, "sizes")
     order = np.lexsort((own, parent))
     save_columns(
         folder / "children", {"parent": parent[order], "child": own[order], "size": size[order]}
@@ -468,7 +454,7 @@ def _receive_links(i: int, received: IncomingColumns, *, level: _ClusterLevel) -
     before = np.cumsum(size) - size
     offset = before - (np.cumsum(total) - total)[parent - low]
     by_child = np.argsort(child)
-    save_columns(level.level_folder / i / "sizes", {"size": total})
+    save_columns(level.level_folder / i / "sizes", {"value": total})
     save_columns(
         level.level_folder / i / "offsets",
         {"child": child[by_child], "parent": parent[by_child], "offset": offset[by_child]},
@@ -485,12 +471,9 @@ def _cluster_rest_in_one_task(level: _ClusterLevel, *, rounds: int) -> None:
 
     Writes the first rank of each cluster of ``level``.
     """
-    rows = concatenate_rows(
-        [load_columns(path) for path in level.part_files("links")], ("here", "there", "weight")
-    )
-    size = concatenate_rows([load_columns(path) for path in level.part_files("sizes")], ("size",))[
-        "size"
-    ]
+    files = [level.level_folder / i / "links" for i in range(len(level))]
+    rows = concatenate_rows([load_columns(path) for path in files], ("here", "there", "weight"))
+    size = np.concatenate([level.read_values(i, "sizes") for i in range(len(level))])
     forward = rows["here"] < rows["there"]
     low, high, weight = (
         rows["here"][forward],
@@ -503,49 +486,25 @@ def _cluster_rest_in_one_task(level: _ClusterLevel, *, rounds: int) -> None:
     begins[order] = np.cumsum(size[order]) - size[order]
     for i in range(len(level)):
         first, last = level.bounds(i)
-        save_columns(level.level_folder / i / "begins", {"begin": begins[first:last]})
+        save_columns(level.level_folder / i / "begins", {"value": begins[first:last]})
 
 
-def _send_first_ranks(
-    i: int, *, lower: _ClusterLevel, upper: _ClusterLevel
-) -> Iterator[OutgoingColumns]:
-    """Task: send to each child cluster (of the level below) the rank of its first individual."""
-    rows = load_columns(upper.level_folder / i / "offsets")
-    begin = upper.read_column(i, "begins")[rows["parent"] - upper.bounds(i)[0]] + rows["offset"]
-    return lower.messages_by_part("begins", {"child": rows["child"], "begin": begin}, "child")
-
-
-def _receive_first_ranks(i: int, received: IncomingColumns, *, lower: _ClusterLevel) -> None:
-    """Task: write the rank of the first individual of each cluster of part ``i`` of the lower
-    level.
-    """
-    rows = concatenate_rows(columns_from_senders(received, "begins"), ("child", "begin"))
-    save_columns(
-        lower.level_folder / i / "begins", {"begin": rows["begin"][np.argsort(rows["child"])]}
-    )
+def _first_child_ranks(i: int, *, level: _ClusterLevel) -> tuple[Ints, Ints]:
+    """Compute the rank of the first individual of each child cluster (of the level below)."""
+    rows = load_columns(level.level_folder / i / "offsets")
+    begin = level.read_values(i, "begins")[rows["parent"] - level.bounds(i)[0]]
+    return rows["child"], begin + rows["offset"]
 
 
 def _write_new_ranks(i: int, begin_of: Callable[[Ints], Ints], *, ranges: Ranges) -> None:
     """Task: write the clustered rank of the individuals of id range ``i``."""
     save_columns(
         ranges.scratch / "clusters" / "new" / i / "rank",
-        {"rank": begin_of(_first_level_positions(i, ranges=ranges))},
+        {"value": begin_of(_first_level_positions(i, ranges=ranges))},
     )
 
 
-def _send_ranks(i: int, *, ranges: Ranges) -> Iterator[OutgoingColumns]:
-    """Task: send the old rank of each individual to the id range of its new rank."""
-    rank = load_columns(ranges.scratch / "clusters" / "new" / i / "rank")["rank"]
+def _old_ranks(i: int, *, ranges: Ranges) -> tuple[Ints, Ints]:
+    """Read the new rank of each individual of id range ``i``, with its dictionary rank."""
     old = np.arange(*ranges.bounds(i), dtype=np.int64)
-    order = np.argsort(rank)
-    for k, part in split_rows({"new": rank[order], "old": old[order]}, rank[order], ranges.width):
-        yield k, "old", part
-
-
-def _receive_old_ranks(i: int, received: IncomingColumns, *, ranges: Ranges) -> None:
-    """Task: write the dictionary rank of each individual, by its new rank in id range ``i``."""
-    rows = concatenate_rows(columns_from_senders(received, "old"), ("new", "old"))
-    save_columns(
-        ranges.scratch / "clusters" / "old" / i / "old",
-        {"old": rows["old"][np.argsort(rows["new"])]},
-    )
+    return load_column(ranges.scratch / "clusters" / "new" / i / "rank"), old

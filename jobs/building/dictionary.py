@@ -24,7 +24,7 @@ from shiq.jobs.building.exchange import (
     load_columns,
     save_columns,
 )
-from shiq.jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY
+from shiq.jobs.store.schema import KINDS
 
 #: Terms that one part of the dictionary is meant to have.
 PART = 1 << 18
@@ -151,9 +151,8 @@ def collect_names(summaries: Sequence[ChunkSummary]) -> dict[int, list[str]]:
     """Collect the names of classes, object properties and data properties that occur in an
     assertion, by kind, sorted.
     """
-    kinds = (KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY)
     return {
-        kind: sorted({name for s in summaries for name in s.names.get(kind, ())}) for kind in kinds
+        kind: sorted({name for s in summaries for name in s.names.get(kind, ())}) for kind in KINDS
     }
 
 

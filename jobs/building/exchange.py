@@ -114,6 +114,42 @@ def _receive_values(
     return receive(i, lambda ids: rows["value"][np.searchsorted(rows["id"], ids)])
 
 
+def scatter(
+    executor: Executor,
+    values: Callable[[T], tuple[Ints, Ints]],
+    senders: Sequence[T],
+    width: int,
+    folder: Scratch,
+    name: str,
+    count: int,
+    what: str,
+) -> None:
+    """Give each part the values of its ids, which other parts hold, by one shuffle.
+
+    values: gives ids, each of which exactly one sender has, and their values
+    width: ids of a part
+    folder, name: part ``i`` writes the values, in the order of ids, to the file ``folder / i / name``
+    """
+    send, receive = partial(_send_pairs, values, width), partial(_write_values, folder, name)
+    executor.exchange(send, senders, receive, count, what)
+
+
+def _send_pairs(
+    values: Callable[[T], tuple[Ints, Ints]], width: int, sender: T
+) -> Iterator[OutgoingColumns]:
+    """Task of `scatter`: send ids and values to the parts that hold the ids."""
+    ids, value = values(sender)
+    order = np.argsort(ids)
+    rows = {"id": ids[order], "value": value[order]}
+    return ((k, "values", part) for k, part in split_rows(rows, rows["id"], width))
+
+
+def _write_values(folder: Scratch, name: str, i: int, received: IncomingColumns) -> None:
+    """Task of `scatter`: write the values that arrived, in the order of their ids."""
+    rows = concatenate_rows(columns_from_senders(received, "values"), ("id", "value"))
+    save_columns(folder / i / name, {"value": rows["value"][np.argsort(rows["id"])]})
+
+
 def encode_columns(columns: Mapping[str, Any]) -> pa.Buffer:
     """Encode columns as the bytes of an Arrow stream."""
     table, out = columns_to_table(columns), pa.BufferOutputStream()
@@ -193,6 +229,12 @@ def load_columns(scratch: Scratch) -> dict[str, Any]:
     arrays.
     """
     return table_to_columns(pa.ipc.open_file(pa.memory_map(str(scratch.path()))).read_all())
+
+
+def load_column(scratch: Scratch, name: str = "value") -> Ints:
+    """Read one column of numbers that `save_columns` wrote."""
+    found: Ints = load_columns(scratch)[name]
+    return found
 
 
 def columns_to_table(columns: Mapping[str, Any]) -> pa.Table:

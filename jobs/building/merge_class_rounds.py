@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import pyarrow.parquet as pq  # type: ignore[import-untyped]
 
 from shiq.abox_ops.counting.merge_classes import missing_merges, outside_merge_classes
 from shiq.abox_ops.elements.base import StoreBase
@@ -27,8 +26,10 @@ from shiq.jobs.building.tables import Ranges, rank_of
 from shiq.jobs.building.told_labels import CalculusRecipe
 from shiq.jobs.building.worker import StoreKey, cached_value
 from shiq.jobs.store import Store
+from shiq.jobs.store.numbering import spread
+from shiq.jobs.store.table import ParquetTable
 from shiq.model.roles import Role, RoleBox, role_box
-from shiq.remote.place import local_file, parse_location
+from shiq.remote.place import parse_location
 from shiq.simplify import simplify
 
 
@@ -77,17 +78,12 @@ def _open_grouping(store: Store, name: str) -> StoredPartition:
 
 def range_elements(base: StoreBase, ranges: Ranges, i: int) -> Ints:
     """List the elements whose least node is in id range ``i``."""
-    store = base.store
-    if not isinstance(store, Store):
-        raise TypeError(store)
-    table = store.table("elements")
-    name = ranges.table_file_name(i)
-    for file in table.version.files:
-        if file.path.endswith(name):
-            return pq.read_table(local_file(store.path, file.path), columns=["element"])[
-                "element"
-            ].to_numpy()
-    return NONE
+    table = base.store.table("elements")
+    if not isinstance(table, ParquetTable):
+        raise TypeError(table)
+    low, high = spread(np.array(ranges.bounds(i), np.int64)).tolist()
+    found: Ints = table.rows_between(low, high)["element"]
+    return found
 
 
 MergePairs = tuple[Ints, Ints]

@@ -32,6 +32,7 @@ from shiq.jobs.building.exchange import (
     columns_from_senders,
     concatenate_rows,
     distinct_rows,
+    load_column,
     load_columns,
     save_columns,
     split_rows,
@@ -130,7 +131,7 @@ def _send_edges(numbered: NumberedChunk, *, ranges: Ranges) -> Iterator[Outgoing
 
 def _chunk_ranks(ranges: Ranges, chunk: int) -> Ints:
     """Read the rank of each individual of a chunk, by its number in the chunk."""
-    return load_columns(chunk_folder(ranges.root, chunk) / ranges.numbering_folder / "rank")["rank"]
+    return load_column(chunk_folder(ranges.root, chunk) / ranges.numbering_folder / "rank", "rank")
 
 
 def _rows_by_range(rows: Columns, ranges: Ranges) -> Iterator[tuple[int, Columns]]:
@@ -286,7 +287,7 @@ def _range_terms(ranges: Ranges, dictionary: Dictionary, i: int) -> pa.Array:
     low, high = ranges.bounds(i)
     if not ranges.is_renumbered:
         return dictionary.terms_of(low, high)
-    old = load_columns(ranges.scratch / "clusters" / "old" / i / "old")["old"]
+    old = load_column(ranges.scratch / "clusters" / "old" / i / "rank")
     order = np.argsort(old)
     parts = []
     for k, start in enumerate(dictionary.starts[:-1]):
@@ -413,13 +414,3 @@ def _write_terms(i: int, received: IncomingColumns, *, ranges: Ranges) -> dict[s
     ``i``-th interval of hashes.
     """
     return _write_files(ranges, i, {"terms": merge_hash_rows(received)})
-
-
-def name_rows(names: Mapping[int, Sequence[str]]) -> Columns:
-    """Make the columns of the table ``names``: kind, number and IRI of each class and property."""
-    kinds = (KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY)
-    return {
-        "kind": np.repeat(np.array(kinds, np.int64), [len(names[kind]) for kind in kinds]),
-        "id": np.concatenate([np.arange(len(names[kind]), dtype=np.int64) for kind in kinds]),
-        "iri": pa.array([iri for kind in kinds for iri in names[kind]], pa.string()),
-    }

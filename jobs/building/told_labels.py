@@ -30,7 +30,7 @@ from shiq.jobs.building.tables import Ranges
 from shiq.jobs.building.worker import cached_value
 from shiq.jobs.store.files import DataFile
 from shiq.jobs.store.numbering import spread
-from shiq.jobs.store.schema import KIND_CLASS, KIND_DATA_PROPERTY, KIND_OBJECT_PROPERTY, write_part
+from shiq.jobs.store.schema import KINDS, write_part
 from shiq.model import Literal, TBox
 from shiq.model.abox import Interner
 from shiq.simplify import simplify
@@ -49,12 +49,11 @@ class CalculusRecipe:
 
     def calculus(self) -> NumberedCalculus:
         """The label calculus; each worker process caches it."""
-        kinds = (KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY)
 
         def make() -> NumberedCalculus:
             return NumberedCalculus(
                 simplify(self.tbox, self.extra).clauses,
-                NameNumbering(*(Interner(self.names[kind]) for kind in kinds)),
+                NameNumbering(*(Interner(self.names[kind]) for kind in KINDS)),
             )
 
         return cached_value("calculus", self.build, make)

@@ -18,7 +18,7 @@ from shiq.jobs.store.lookup import LookupPart, aligned_offset, make_lookup_part,
 from shiq.jobs.store.manifest import TableVersion
 from shiq.remote.place import StoreLocation
 
-KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY = 0, 1, 2
+KINDS = KIND_CLASS, KIND_OBJECT_PROPERTY, KIND_DATA_PROPERTY = 0, 1, 2
 ROW_GROUP = 16_384
 #: More rows than these are a file of their own.
 MOST_SHARED = 131_072
@@ -79,6 +79,17 @@ IDENTITY: dict[str, tuple[str, ...]] = {
     name: tuple(column for column in schema.names if column not in ("term", "hash", "iri", "value"))
     for name, schema in SCHEMAS.items()
 } | {"terms": ("hash", "node"), "literals": ("literal",), "labels": ("label",)}
+
+
+def name_rows(names: Mapping[int, Sequence[str]]) -> Columns:
+    """Make the columns of the table ``names`` from the IRIs of each of `KINDS`: kind, number and
+    IRI of each class and property.
+    """
+    return {
+        "kind": np.repeat(np.array(KINDS, np.int64), [len(names[kind]) for kind in KINDS]),
+        "id": np.concatenate([np.arange(len(names[kind]), dtype=np.int64) for kind in KINDS]),
+        "iri": arrow_texts([iri for kind in KINDS for iri in names[kind]]),
+    }
 
 
 def key_of(table: str) -> str:

@@ -24,6 +24,7 @@ from shiq.columns.arrays import (
     is_row_in,
     matching_rows,
     numpy_ints,
+    one_array,
     run_lengths,
     sorted_order,
     take,
@@ -474,12 +475,5 @@ class RowGroups:
 
 def columns_of(table: pa.Table) -> Columns:
     """Convert the columns of an Arrow table: integers to int64 arrays, texts stay Arrow arrays."""
-    columns: Columns = {}
-    for name in table.column_names:
-        column = table.column(name).combine_chunks()
-        if isinstance(column, pa.ChunkedArray):
-            column = (
-                pa.concat_arrays(column.chunks) if column.num_chunks else pa.nulls(0, column.type)
-            )
-        columns[name] = column if pa.types.is_string(column.type) else numpy_ints(column)
-    return columns
+    arrays = {name: one_array(table.column(name)) for name in table.column_names}
+    return {n: a if pa.types.is_string(a.type) else numpy_ints(a) for n, a in arrays.items()}

@@ -31,10 +31,9 @@ from shiq.jobs.store.numbering import RANGE, literal_ids, local_rank, spread
 from shiq.jobs.store.read import Store
 from shiq.jobs.store.replacing import Replacement
 from shiq.jobs.store.schema import (
-    KIND_CLASS,
-    KIND_DATA_PROPERTY,
-    KIND_OBJECT_PROPERTY,
+    KINDS,
     key_of,
+    name_rows,
     write_table,
 )
 from shiq.jobs.store.upkeep.ranges import range_starts
@@ -120,7 +119,7 @@ def base_tables(base: ArrayBase) -> dict[str, Columns]:
         **tables,
         "individuals": {"node": ids, "term": arrow_texts(base.terms)},
         "terms": {"hash": hashes[by_hash], "node": ids[by_hash]},
-        "names": _name_rows(base),
+        "names": name_rows(dict(zip(KINDS, base.names.texts()))),
         "literals": {
             "literal": np.arange(len(base.literals), dtype=np.int64),
             "lexical": arrow_texts([x.lexical for x in base.literals]),
@@ -135,21 +134,6 @@ def _with_ids(columns: dict[str, Column], ids: Ints) -> Columns:
     sorted.
     """
     return {name: ids[column] if name in NODES else column for name, column in columns.items()}
-
-
-def _name_rows(base: ArrayBase) -> Columns:
-    """Rows of the table ``names``: kind, number and IRI of each class and property."""
-    names = base.names
-    lists = {
-        KIND_CLASS: names.classes.values,
-        KIND_OBJECT_PROPERTY: names.object_properties.values,
-        KIND_DATA_PROPERTY: names.data_properties.values,
-    }
-    return {
-        "kind": np.repeat(np.array(list(lists), np.int64), [len(iris) for iris in lists.values()]),
-        "id": np.concatenate([np.arange(len(iris), dtype=np.int64) for iris in lists.values()]),
-        "iri": arrow_texts([iri for iris in lists.values() for iri in iris]),
-    }
 
 
 # --- the index ------------------------------------------------------------------------------------
