@@ -19,8 +19,8 @@ from shiq.abox_ops.elements.graph import NameLiteral
 from shiq.abox_ops.elements.normal_assertions import normalise
 from shiq.abox_ops.elements.quotient import StoredPartition, make_partition
 from shiq.abox_ops.index.index import Extra, needed_vocabulary, negative_vocabulary
-from shiq.abox_ops.labels.label_calculus import EMPTY, Label, clashes
-from shiq.abox_ops.labels.label_tables import clauses_hash, complex_text, label_rows
+from shiq.abox_ops.labels.label_calculus import EMPTY, clashes
+from shiq.abox_ops.labels.label_tables import complex_text, label_rows
 from shiq.columns.arrays import NONE, Columns, array_table
 from shiq.columns.rows import DIFFERENT, SAME, NameNumbering, complex_rows, half_edge_rows
 from shiq.errors import OperationalError
@@ -63,11 +63,11 @@ from shiq.jobs.store.lookup import lookup_path
 from shiq.jobs.store.numbering import GOOD, NEAR, RANGE, spread
 from shiq.jobs.store.replacing import BUILDING, Replacement
 from shiq.jobs.store.schema import ALWAYS, KIND_CLASS, name_rows, table_of_files, write_part
+from shiq.jobs.store.upkeep.build import index_document
 from shiq.jobs.store.write import AssertionCounts, Rebuild, open_rebuild
 from shiq.model import Assertion, Class, ClassAssertion, ObjectComplementOf
 from shiq.model.abox import ABox, Interner, individuals_of
-from shiq.model.as_json import encode
-from shiq.model.roles import Role, RoleBox, role_box
+from shiq.model.roles import RoleBox, role_box
 from shiq.remote.place import StoreLocation, remove_file
 from shiq.simplify import simplify
 
@@ -212,7 +212,7 @@ class _StoreBuild:
             ranges.build, self.ontology.tbox, _vocabulary_additions(names, counts, rare), names
         )
         told = saturate_told(executor, ranges, rules, rare.initial_told_state())
-        labels = sorted({EMPTY, *distinct_labels(executor, ranges, told)})
+        labels = sorted({EMPTY, *distinct_labels(executor, told)})
         clock.begin_stage("writing tables")
         tables = {name: [w.files[name] for w in written if name in w.files] for name in ALWAYS}
         tables["elements"] = write_elements(executor, ranges, told, labels)
@@ -224,7 +224,10 @@ class _StoreBuild:
         tables |= self._write_driver_tables(small, ranges)
         clock.begin_stage("certifying")
         indexed = IndexedStore(
-            self._store_key(tables, counts), rules, "told", *rare.negated_names()
+            self._store_key(tables, counts),
+            rules,
+            "told",
+            *negative_vocabulary(rare.complex, rare.roles),
         )
         asking = ReasonerSettings(
             settings.reasoner, settings.heap, settings.timeout, settings.audit
@@ -271,7 +274,13 @@ class _StoreBuild:
             self._delete_tables(tables)
             return built
         committed = {name: table_of_files(files) for name, files in tables.items()}
-        document = _index_document(indexed, labels)
+        document = index_document(
+            rules.extra,
+            indexed.negated_roles,
+            indexed.negated_properties,
+            simplify(rules.tbox, rules.extra).clauses,
+            is_contradictory=any(map(clashes, labels)),
+        )
         self.rebuild.finish(
             committed,
             document,
@@ -372,10 +381,6 @@ class _DriverAssertions:
                         found.append((self.rank[individual], (iri, False)))
         return found
 
-    def negated_names(self) -> tuple[frozenset[Role], frozenset[str]]:
-        """The roles and the data properties that occur in negative property assertions."""
-        return negative_vocabulary(self.complex, self.roles)
-
     def tables(self) -> dict[str, Columns]:
         """The columns of the tables for these assertions, by table name."""
         named = np.concatenate([self.same, self.different])
@@ -443,20 +448,6 @@ def look_up_ranks(ranges: Ranges, dictionary: Dictionary, terms: list[str]) -> l
     if not ranges.is_renumbered:
         return found
     return clustered_ranks(ranges, np.array(found, np.int64)).tolist()
-
-
-def _index_document(indexed: IndexedStore, labels: Sequence[Label]) -> dict[str, object]:
-    """Make the JSON document with the parts of the index that are in no table; it equals that of
-    `shiq.jobs.store.upkeep.build.index_document`.
-    """
-    rules = indexed.rules
-    return {
-        "extra": [encode(x) for x in rules.extra],
-        "negated_roles": sorted([role.iri, role.is_inverse] for role in indexed.negated_roles),
-        "negated_properties": sorted(indexed.negated_properties),
-        "contradictory": any(map(clashes, labels)),
-        "clauses": clauses_hash(simplify(rules.tbox, rules.extra).clauses),
-    }
 
 
 def _partition_by_id(told: ToldState) -> StoredPartition:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,7 +15,6 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from shiq.answers.verdict import Leftover
-from shiq.columns.arrays import Ints
 from shiq.columns.rows import remove_assertions
 from shiq.errors import InputError
 from shiq.inputs.reading import decode_leftover, encode_leftover
@@ -217,7 +215,7 @@ def read_chunk(
     scan_range(parsed, context, report)
     bulk = interpret_range(parsed, context, report, most_aside=MOST_SHOWN)
     abox = build_abox(parsed.triples, bulk.classes, bulk.roles, bulk.data, ())
-    folder = chunk_folder(root, number)
+    folder = root / number
     return report, replace(
         write_chunk(exclude_assertions(abox, excluded), folder),
         left_out=write_left_out(leftover_records(parsed, bulk), folder),
@@ -231,11 +229,6 @@ def exclude_assertions(abox: ABox, excluded: Collection[Assertion]) -> ABox:
 
 
 # --- what a chunk leaves --------------------------------------------------------------------------
-
-
-def chunk_folder(root: Scratch, chunk: int) -> Scratch:
-    """The folder with the files of the chunk of this number."""
-    return root / chunk
 
 
 def write_chunk(abox: ABox, folder: Scratch) -> ChunkSummary:
@@ -256,26 +249,21 @@ def write_chunk(abox: ABox, folder: Scratch) -> ChunkSummary:
         folder / "literals",
         {name: pa.array(values, pa.large_string()) for name, values in texts.items()},
     )
-    save_columns(
-        folder / "classes",
-        {"subject": _int_array(abox.class_rows.subject), "class": _int_array(abox.class_rows.name)},
-    )
-    save_columns(
-        folder / "roles",
-        {
-            "subject": _int_array(abox.role_rows.subject),
-            "role": _int_array(abox.role_rows.name),
-            "object": _int_array(abox.role_rows.object),
+    rows = {
+        "classes": {"subject": abox.class_rows.subject, "class": abox.class_rows.name},
+        "roles": {
+            "subject": abox.role_rows.subject,
+            "role": abox.role_rows.name,
+            "object": abox.role_rows.object,
         },
-    )
-    save_columns(
-        folder / "data",
-        {
-            "subject": _int_array(abox.data_rows.subject),
-            "property": _int_array(abox.data_rows.name),
-            "literal": _int_array(abox.data_rows.literal),
+        "data": {
+            "subject": abox.data_rows.subject,
+            "property": abox.data_rows.name,
+            "literal": abox.data_rows.literal,
         },
-    )
+    }
+    for file, columns in rows.items():
+        save_columns(folder / file, {n: np.asarray(x, np.int64) for n, x in columns.items()})
     names = {
         KIND_CLASS: abox.classes,
         KIND_OBJECT_PROPERTY: abox.object_properties,
@@ -284,8 +272,3 @@ def write_chunk(abox: ABox, folder: Scratch) -> ChunkSummary:
     step = max(1, len(ordered) // SAMPLED_TERMS)
     samples = ordered.take(pa.array(np.arange(step // 2, len(ordered), step))).to_pylist()
     return ChunkSummary(names, len(abox.individuals), samples)
-
-
-def _int_array(values: array[int]) -> Ints:
-    """Convert an array of the standard library to numpy."""
-    return np.asarray(values, np.int64)

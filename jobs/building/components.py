@@ -32,6 +32,7 @@ from shiq.jobs.building.exchange import (
     Scratch,
     columns_from_senders,
     concatenate_rows,
+    load_column,
     load_columns,
     save_columns,
     split_rows,
@@ -50,7 +51,9 @@ def write_open_elements(ranges: Ranges, i: int, elements: Ints, source: Ints, ta
     """Write the elements (by id) of id range ``i`` that have undecided assertions, and the role
     assertions kept at them.
     """
-    save_columns(ranges.folder(i) / "open", {"node": np.sort(rank_of(elements))})
+    node = np.sort(rank_of(elements))
+    # At first each is a component by itself, named by its own number.
+    save_columns(ranges.folder(i) / "open", {"node": node, "name": node})
     save_columns(ranges.folder(i) / "kept", {"source": rank_of(source), "target": rank_of(target)})
 
 
@@ -64,9 +67,7 @@ def join_components(executor: Executor, ranges: Ranges) -> None:
     Stops because names only get less.
     """
     count = range(len(ranges))
-    names: list[Scratch] = executor.run(
-        partial(_write_initial_names, ranges=ranges), count, "components"
-    )
+    names = [ranges.folder(i) / "open" for i in count]
     due, turn = set(count), 0
     near: dict[int, set[int]] = {}
     while due:
@@ -76,32 +77,15 @@ def join_components(executor: Executor, ranges: Ranges) -> None:
             sorted(due),
             f"components, round {turn}",
         )
-        changed = set()
-        for i, file, beside in found:
-            near[i] = beside
-            if file is not None:
-                changed.add(i)
-                names[i] = file
-        due = {i for i in count if near.get(i, set()) & changed}
+        near |= {i: beside for i, _, beside in found}
+        changed = {i: file for i, file, _ in found if file is not None}
+        names = [changed.get(i, file) for i, file in enumerate(names)]
+        due = {i for i in count if near[i] & changed.keys()}
     send, receive = (
         partial(_send_components, ranges=ranges),
         partial(_receive_components, ranges=ranges),
     )
     executor.exchange(send, list(zip(count, names)), receive, len(ranges), "gathering components")
-
-
-def _write_initial_names(i: int, *, ranges: Ranges) -> Scratch:
-    """Task: give each undecided element of id range ``i`` its own number as the name of its
-    component. Returns the file of names.
-    """
-    return _save_names(ranges, i, 0, np.asarray(load_columns(ranges.folder(i) / "open")["node"]))
-
-
-def _save_names(ranges: Ranges, i: int, turn: int, names: Ints) -> Scratch:
-    """Write the component names of id range ``i`` after round ``turn``. Returns the file."""
-    path = ranges.folder(i) / f"component-{turn}"
-    save_columns(path, {"name": names})
-    return path
 
 
 def _spread_least_names(
@@ -133,11 +117,11 @@ def _spread_least_names(
     np.minimum.at(least, component, np.concatenate([before, theirs]))
     now = least[component][: len(node)]
     beside = set(unique(owner).tolist())
-    return (
-        (i, None, beside)
-        if np.array_equal(now, before)
-        else (i, _save_names(ranges, i, turn, now), beside)
-    )
+    if np.array_equal(now, before):
+        return i, None, beside
+    path = ranges.folder(i) / f"component-{turn}"
+    save_columns(path, {"name": now})
+    return i, path, beside
 
 
 def _send_components(named: tuple[int, Scratch], *, ranges: Ranges) -> Iterator[OutgoingColumns]:
@@ -145,7 +129,7 @@ def _send_components(named: tuple[int, Scratch], *, ranges: Ranges) -> Iterator[
     of the component's name.
     """
     i, names = named
-    name, node = load_columns(names)["name"], load_columns(ranges.folder(i) / "open")["node"]
+    name, node = load_column(names, "name"), load_column(ranges.folder(i) / "open", "node")
     order = np.lexsort((node, name))
     rows = {"name": name[order], "node": node[order]}
     save_columns(ranges.folder(i) / "by_component", rows)

@@ -13,7 +13,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 
 from shiq.columns.arrays import Ints
-from shiq.jobs.building.chunks import ChunkSummary, chunk_folder
+from shiq.jobs.building.chunks import ChunkSummary
 from shiq.jobs.building.exchange import (
     Executor,
     IncomingColumns,
@@ -94,7 +94,7 @@ def _part_folder(scratch: Scratch, i: int) -> Scratch:
 
 def _send_terms(chunk: int, *, root: Scratch, bounds: Sequence[str]) -> Iterator[OutgoingColumns]:
     """Task: send the individuals of a chunk to the dictionary parts between whose bounds they lie."""
-    terms = load_columns(chunk_folder(root, chunk) / "terms")["term"]
+    terms = load_columns(root / chunk / "terms")["term"]
     cuts = [0, *(_first_not_less(terms, bound) for bound in bounds), len(terms)]
     for part, (first, last) in enumerate(pairwise(cuts)):
         if first < last:
@@ -207,7 +207,7 @@ def _write_ranks(chunk: int, received: IncomingColumns, *, root: Scratch, order:
     """Task: write the ranks of the individuals of a chunk, in the order of their numbers within the
     chunk.
     """
-    local = load_columns(chunk_folder(root, chunk) / "terms")["local"]
+    local = load_columns(root / chunk / "terms")["local"]
     rank = np.empty(len(local), np.int64)
     rank[local] = concatenate_rows(columns_from_senders(received, "ranks"), ("rank",))["rank"]
-    save_columns(chunk_folder(root, chunk) / order / "rank", {"rank": rank})
+    save_columns(root / chunk / order / "rank", {"rank": rank})

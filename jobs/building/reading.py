@@ -15,7 +15,6 @@ from shiq.inputs.sources import FileSource, TableKind, TableSource, classify_inp
 from shiq.jobs.building.chunks import (
     ChunkSummary,
     LeftOutFiles,
-    chunk_folder,
     cut_ranges,
     exclude_assertions,
     read_chunk,
@@ -138,7 +137,7 @@ def read_sources(
         leftovers += more
         left_out.append(more)
     abox = exclude_assertions(abox, excluded)
-    last = write_chunk(abox, chunk_folder(root, len(chunks)))
+    last = write_chunk(abox, root / len(chunks))
     return ChunkedInput(
         root,
         range(len(chunks) + 1),
@@ -168,8 +167,7 @@ def _left_out_files(
     before: number of lines of its source before each chunk
     """
     chunks = [
-        (chunk_folder(root, i), lines, told.left_out)
-        for i, (told, lines) in enumerate(zip(summaries, before))
+        (root / i, lines, told.left_out) for i, (told, lines) in enumerate(zip(summaries, before))
     ]
     return [
         LeftOutFiles(part, [(folder, lines) for folder, lines, parts in chunks if part in parts])

@@ -22,7 +22,6 @@ from shiq.columns.arrays import (
     row_codes,
 )
 from shiq.columns.rows import LITERAL_BITS, TERM_BITS, half_edge_rows, term_key
-from shiq.jobs.building.chunks import chunk_folder
 from shiq.jobs.building.dictionary import Dictionary
 from shiq.jobs.building.exchange import (
     Executor,
@@ -120,7 +119,7 @@ def _send_edges(numbered: NumberedChunk, *, ranges: Ranges) -> Iterator[Outgoing
     """Task: send the half edges of a chunk to the id ranges of their nodes."""
     chunk, names = numbered
     roles, rank = (
-        load_columns(chunk_folder(ranges.root, chunk) / "roles"),
+        load_columns(ranges.root / chunk / "roles"),
         _chunk_ranks(ranges, chunk),
     )
     role = names[KIND_OBJECT_PROPERTY][roles["role"]] * 2
@@ -131,7 +130,7 @@ def _send_edges(numbered: NumberedChunk, *, ranges: Ranges) -> Iterator[Outgoing
 
 def _chunk_ranks(ranges: Ranges, chunk: int) -> Ints:
     """Read the rank of each individual of a chunk, by its number in the chunk."""
-    return load_column(chunk_folder(ranges.root, chunk) / ranges.numbering_folder / "rank", "rank")
+    return load_column(ranges.root / chunk / ranges.numbering_folder / "rank", "rank")
 
 
 def _rows_by_range(rows: Columns, ranges: Ranges) -> Iterator[tuple[int, Columns]]:
@@ -233,8 +232,7 @@ def _send_rows(numbered: NumberedChunk, *, ranges: Ranges) -> Iterator[OutgoingC
     """Task: send class and data assertions of a chunk to the id ranges of their nodes."""
     chunk, names = numbered
     classes, data, texts = (
-        load_columns(chunk_folder(ranges.root, chunk) / name)
-        for name in ("classes", "data", "literals")
+        load_columns(ranges.root / chunk / name) for name in ("classes", "data", "literals")
     )
     rank = _chunk_ranks(ranges, chunk)
     rows = {"node": rank[classes["subject"]], "class": names[KIND_CLASS][classes["class"]]}

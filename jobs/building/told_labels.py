@@ -125,10 +125,11 @@ def saturate_told(
             turn += 1
             task = partial(_saturate_range, ranges=ranges, rules=rules, told=told, turn=turn)
             found = executor.run(task, sorted(due), f"told literals, round {turn}")
-            told = replace(told, label_files=_with_updated_files(told.label_files, found))
-            near.update({x.range: x.dependent_ranges for x in found})
-            changed = {x.range for x in found if x.file is not None}
-            due = {i for i in count if near.get(i, set(count)) & changed}
+            near |= {i: beside for i, _, beside in found}
+            changed = {i: file for i, file, _ in found if file is not None}
+            label_files = tuple(changed.get(i, file) for i, file in enumerate(told.label_files))
+            told = replace(told, label_files=label_files)
+            due = {i for i in count if near.get(i, set(count)) & changed.keys()}
         if not functional:
             return told
         united = _merge_told_neighbours(executor, ranges, rules, told)
@@ -139,17 +140,6 @@ def saturate_told(
             (united.member[is_in(united.group, united.element_of(moved))] // ranges.width).tolist()
         )
         told = united
-
-
-def _with_updated_files(
-    files: Sequence[Scratch], reports: Sequence[RoundReport]
-) -> tuple[Scratch, ...]:
-    """Replace the label files of id ranges by the new ones in the reports of a round."""
-    now = list(files)
-    for x in reports:
-        if x.file is not None:
-            now[x.range] = x.file
-    return tuple(now)
 
 
 # --- labels as files ------------------------------------------------------------------------------
@@ -171,7 +161,7 @@ def _save_labels(path: Scratch, calculus: NumberedCalculus, label: Ints) -> Scra
 
 
 def read_range_labels(path: Scratch) -> list[Label]:
-    """Read the distinct labels in a label file."""
+    """Read the distinct labels in a label file. May run as a task."""
     return read_labels(load_columns(path / "labels"))
 
 
@@ -193,17 +183,6 @@ def labels_of(told: ToldState, ranges: Ranges, calculus: NumberedCalculus, nodes
 
 
 # --- tasks ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class RoundReport:
-    """Report of one id range on a round of saturation: the new label file if labels changed, and
-    the ranges that must run again.
-    """
-
-    range: int
-    file: Scratch | None
-    dependent_ranges: set[int]
 
 
 def _write_asserted_labels(
@@ -312,8 +291,11 @@ def _equal_member_pairs(member: Ints, group: Ints, mine: Bools) -> tuple[Ints, I
 
 def _saturate_range(
     i: int, *, ranges: Ranges, rules: CalculusRecipe, told: ToldState, turn: int
-) -> RoundReport:
-    """Task: saturate the labels of id range ``i``, given the present labels of other id ranges."""
+) -> tuple[int, Scratch | None, set[int]]:
+    """Task: saturate the labels of id range ``i``, given the present labels of other id ranges.
+
+    Returns the range, the new label file if labels changed, and the ranges of neighbours.
+    """
     calculus = rules.calculus()
     part = _load_range_graph(i, ranges, told)
     before = _load_labels(told.label_files[i], calculus)
@@ -328,8 +310,8 @@ def _saturate_range(
     label = _saturate_labels(calculus, part, label)[: part.size]
     near = set(unique(part.foreign // ranges.width).tolist())
     if np.array_equal(label, before):
-        return RoundReport(i, None, near)
-    return RoundReport(i, _save_labels(ranges.folder(i) / f"told-{turn}", calculus, label), near)
+        return i, None, near
+    return i, _save_labels(ranges.folder(i) / f"told-{turn}", calculus, label), near
 
 
 def _saturate_labels(calculus: NumberedCalculus, graph: _RangeGraph, label: Ints) -> Ints:
@@ -430,17 +412,10 @@ def _at_most_one_centres(
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def distinct_labels(executor: Executor, ranges: Ranges, told: ToldState) -> set[Label]:
+def distinct_labels(executor: Executor, told: ToldState) -> set[Label]:
     """Collect the distinct labels of all elements, over all id ranges."""
-    parts = executor.run(
-        partial(_distinct_range_labels, ranges=ranges, told=told), range(len(ranges)), "signatures"
-    )
+    parts = executor.run(read_range_labels, told.label_files, "signatures")
     return {label for part in parts for label in part}
-
-
-def _distinct_range_labels(i: int, *, ranges: Ranges, told: ToldState) -> set[Label]:
-    """Task: collect the distinct labels of id range ``i``."""
-    return set(read_range_labels(told.label_files[i]))
 
 
 def write_elements(

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from traceback import walk_tb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pyspark
@@ -377,12 +377,6 @@ TAG = "shiq"
 _DESCRIPTION = "spark.job.description"
 
 
-def set_job_description(spark: SparkSession, stage: str) -> None:
-    """Describe the Spark jobs that this thread starts from now on, for Spark's web interface."""
-    if not is_connect(spark):
-        spark.sparkContext.setJobDescription(f"shiq: {stage}")
-
-
 @contextmanager
 def described_jobs(spark: SparkSession, text: str) -> Iterator[None]:
     """Context manager: describe the Spark jobs started within by ``text``, for Spark's web
@@ -414,18 +408,15 @@ class TaggedJobs:
 
     def __enter__(self) -> TaggedJobs:
         self._stack = ExitStack()
+        self._stack.enter_context(described_jobs(self.spark, f"shiq: {self.stage}"))
         if is_connect(self.spark):
-            for tag in {TAG, self.own_tag} - self.spark.getTags():
-                self.spark.addTag(tag)
-                self._stack.callback(self.spark.removeTag, tag)
-            return self
-        context = self.spark.sparkContext
-        before: Any = context.getLocalProperty(_DESCRIPTION)  # None takes it away
-        self._stack.callback(context.setLocalProperty, _DESCRIPTION, before)
-        set_job_description(self.spark, self.stage)
-        for tag in {TAG, self.own_tag} - set(context.getJobTags()):
-            context.addJobTag(tag)
-            self._stack.callback(context.removeJobTag, tag)
+            add, remove, present = self.spark.addTag, self.spark.removeTag, self.spark.getTags()
+        else:
+            context = self.spark.sparkContext
+            add, remove, present = context.addJobTag, context.removeJobTag, context.getJobTags()
+        for tag in {TAG, self.own_tag} - set(present):
+            add(tag)
+            self._stack.callback(remove, tag)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:

@@ -52,7 +52,7 @@ from shiq.jobs.store.read import Store, open_store
 from shiq.jobs.store.replacing import BUILDING, Replacement, refuse_other_content
 from shiq.model import TBox
 from shiq.model.as_json import encode
-from shiq.remote.place import StoreLocation
+from shiq.remote.place import StoreLocation, remove_file
 
 
 @dataclass(frozen=True)
@@ -377,28 +377,22 @@ def publish_and_expire(store: StoreLocation, new: Manifest, old: Manifest) -> No
         store, new, set[str]().union(*map(_files_of, _readable_manifests(store, old))) - needed
     )
     write_manifest(store, new)
-    if isinstance(store, Path):
-        for folder in (DOCUMENTS, REMOVED, SNAPSHOTS, LOOKUPS, TABLES):
-            for file in store.glob(f"{folder}/**/*"):
-                if (
-                    file.is_file()
-                    and str(file.relative_to(store)) not in needed
-                    and file.stat().st_mtime < before
-                ):
-                    file.unlink()
-        return
-    since = new.facts[UNREFERENCED_SINCE]
-    for name, put in list(store.files_with_times()):
-        is_ours = name.partition("/")[0] in (
-            DOCUMENTS,
-            REMOVED,
-            SNAPSHOTS,
-            LOOKUPS,
-            TABLES,
-            BUILDING,
+    ours = (DOCUMENTS, REMOVED, SNAPSHOTS, LOOKUPS, TABLES)
+    files = (
+        (
+            (str(file.relative_to(store)), file.stat().st_mtime)
+            for folder in ours
+            for file in store.glob(f"{folder}/**/*")
+            if file.is_file()
         )
-        if is_ours and name not in needed and max(put, since.get(name, 0.0)) < before:
-            store.remove(name)
+        if isinstance(store, Path)
+        else store.files_with_times()
+    )
+    since = new.facts.get(UNREFERENCED_SINCE, {})
+    for name, written in list(files):
+        is_ours = name.partition("/")[0] in (*ours, BUILDING)
+        if is_ours and name not in needed and max(written, since.get(name, 0.0)) < before:
+            remove_file(store, name)
 
 
 def _mark_unreferenced(store: StoreLocation, new: Manifest, gone: set[str]) -> Manifest:

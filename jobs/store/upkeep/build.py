@@ -12,7 +12,7 @@ import numpy as np
 from shiq.abox_ops.elements.base import ArrayBase, array_base
 from shiq.abox_ops.elements.quotient import StoredPartition, make_partition
 from shiq.abox_ops.engine import Decide, Inquiry
-from shiq.abox_ops.index.index import Index, build_index
+from shiq.abox_ops.index.index import Extra, Index, build_index
 from shiq.abox_ops.labels.label_tables import (
     clauses_hash,
     complex_text,
@@ -46,7 +46,8 @@ from shiq.jobs.store.write import (
 from shiq.model import TBox
 from shiq.model.abox import ABox, int_array
 from shiq.model.as_json import encode
-from shiq.model.roles import role_box
+from shiq.model.clause import ClausalTBox
+from shiq.model.roles import Role, role_box
 from shiq.reasoner.protocol import Answer
 from shiq.remote.place import StoreLocation
 
@@ -180,14 +181,21 @@ def _rows_with_ids(table: Table) -> Columns:
     return _with_ids(dict(rows), spread(np.arange(last + 1, dtype=np.int64)))
 
 
-def index_document(index: Index) -> dict[str, Any]:
+def index_document(
+    extra: Extra,
+    negated_roles: Iterable[Role],
+    negated_properties: Iterable[str],
+    clauses: ClausalTBox,
+    *,
+    is_contradictory: bool,
+) -> dict[str, Any]:
     """Parts of the index that are in no table, as JSON."""
     return {
-        "extra": [encode(x) for x in index.extra],
-        "negated_roles": sorted([role.iri, role.is_inverse] for role in index.negated_roles),
-        "negated_properties": sorted(index.negated_properties),
-        "contradictory": index.is_contradictory,
-        "clauses": clauses_hash(index.simplified_tbox.clauses),
+        "extra": [encode(x) for x in extra],
+        "negated_roles": sorted([role.iri, role.is_inverse] for role in negated_roles),
+        "negated_properties": sorted(negated_properties),
+        "contradictory": is_contradictory,
+        "clauses": clauses_hash(clauses),
     }
 
 
@@ -307,7 +315,13 @@ def write_store(
         told("writing tables", count, count)
         return rebuild.finish(
             versions,
-            index_document(index),
+            index_document(
+                index.extra,
+                index.negated_roles,
+                index.negated_properties,
+                index.simplified_tbox.clauses,
+                is_contradictory=index.is_contradictory,
+            ),
             AssertionCounts(
                 len(abox.class_rows.subject),
                 len(abox.role_rows.subject),
