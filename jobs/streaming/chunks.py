@@ -12,7 +12,7 @@ to the driver, in order of the records.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -129,7 +129,7 @@ def encode_table(table: pa.Table, options: pa.ipc.IpcWriteOptions | None = None)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
-    return sink.getvalue().to_pybytes()
+    return bytes(sink.getvalue())
 
 
 def decode_table(data: bytes) -> pa.Table:
@@ -295,11 +295,6 @@ def _times_table(
         "text": [r.data if problem else None for r, problem in zip(chunk, problems)],
     }
     return pa.table(columns, schema=_TIMES_SCHEMA)
-
-
-def texts_by_line(records: Iterable[Record], lines: Collection[int]) -> dict[int, str]:
-    """Select the texts of the records with these line numbers, by line."""
-    return {record.line: record.text for record in records if record.line in lines}
 
 
 def _parse_event(record: Record, limits: EventLimits) -> tuple[Event | None, str | None]:

@@ -112,11 +112,8 @@ def _connector_settings() -> dict[str, str]:
                 f"{KAFKA_JARS} names {missing}, which is no jar", "Name jars, or a folder of them."
             )
         return {"spark.jars": ",".join(jars)}
-    return {"spark.jars.packages": f"{_MAVEN_GROUP}:{_CONNECTOR_ARTIFACT}:{_connector_version()}"}
-
-
-def _connector_version() -> str:
-    """Version of the Kafka connector to request from Maven; Ivy caches it on this machine."""
     import pyspark
 
-    return _CONNECTOR_VERSIONS.get(pyspark.__version__.rpartition(".")[0], pyspark.__version__)
+    # Requested from Maven; Ivy caches it on this machine.
+    version = _CONNECTOR_VERSIONS.get(pyspark.__version__.rpartition(".")[0], pyspark.__version__)
+    return {"spark.jars.packages": f"{_MAVEN_GROUP}:{_CONNECTOR_ARTIFACT}:{version}"}

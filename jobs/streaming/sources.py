@@ -28,7 +28,7 @@ from shiq.inputs.formats import Format
 from shiq.inputs.sources import FileSource, TableSource, table_kind
 from shiq.jobs.building.worker import skip_repeated_imports
 from shiq.jobs.streaming.buckets import ChunkRow
-from shiq.jobs.streaming.chunks import encode_chunks, texts_by_line
+from shiq.jobs.streaming.chunks import encode_chunks
 from shiq.rdf.tables import TableFile, open_parquet, table_files
 from shiq.streams.front.event import Record
 from shiq.streams.front.kafka import NO_OPTIONS, KafkaOptions, parse_kafka_address
@@ -74,8 +74,10 @@ def place_prefix(piece: FileRange) -> list[int]:
 
 def read_line_texts(unit: str, wanted: tuple[FileRange, Sequence[int]]) -> dict[int, str]:
     """Spark task: read the texts of some lines of a file range again, by line."""
-    piece, lines = wanted
-    return texts_by_line(read_records(piece, unit), set(lines))
+    piece, lines = wanted[0], set(wanted[1])
+    return {
+        record.line: record.text for record in read_records(piece, unit) if record.line in lines
+    }
 
 
 def message_chunking_task(system: Broadcast[Any]) -> ArrowTask:

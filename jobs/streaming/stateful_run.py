@@ -200,22 +200,21 @@ class StatefulRun:
         self._check_start()
         system: Broadcast[Any] = self.session.sparkContext.broadcast(self.system)
         try:
-            with self._run_folder as folder:
-                attempts, before = 0, self.batch
-                while True:
-                    try:
-                        if self._has_more_input(follow):
-                            self._wait_for_query(self._start_query(system, folder, follow), follow)
-                        break
-                    except PySparkException as error:
-                        attempts, before = (1 if self.batch > before else attempts + 1), self.batch
-                        if (
-                            self.failure
-                            or attempts == ATTEMPTS
-                            or not any(TOO_SLOW in said for said in error_messages(error))
-                        ):
-                            raise
-                return self._last_rows(system) if self.batch >= 0 else []
+            attempts, before = 0, self.batch
+            while True:
+                try:
+                    if self._has_more_input(follow):
+                        self._wait_for_query(self._start_query(system, follow), follow)
+                    break
+                except PySparkException as error:
+                    attempts, before = (1 if self.batch > before else attempts + 1), self.batch
+                    if (
+                        self.failure
+                        or attempts == ATTEMPTS
+                        or not any(TOO_SLOW in said for said in error_messages(error))
+                    ):
+                        raise
+            return self._last_rows(system) if self.batch >= 0 else []
         except (PySparkException, Py4JError) as error:
             whole = "".join(
                 format_exception(error)
@@ -226,9 +225,11 @@ class StatefulRun:
                 f"Spark: {said}", "Look at what Spark's log says."
             ) from shown
         finally:
+            if self.run.checkpoint is None:
+                shutil.rmtree(self._run_folder, ignore_errors=True)
             system.destroy()
 
-    def _start_query(self, system: Broadcast[Any], folder: Path, follow: bool) -> StreamingQuery:
+    def _start_query(self, system: Broadcast[Any], follow: bool) -> StreamingQuery:
         """Start the streaming query whose batches `_run_batch` processes."""
         frame = (
             message_stream(self.session, self.targets, self.options)
@@ -241,7 +242,7 @@ class StatefulRun:
             .queryName(self.query_name)
         )
         writer = writer.foreachBatch(partial(self._run_batch, system, follow)).option(
-            "checkpointLocation", str(folder / "spark")
+            "checkpointLocation", str(self._run_folder / "spark")
         )
         if not is_kafka(self.targets):
             return (
@@ -263,7 +264,7 @@ class StatefulRun:
         """Read a batch in Spark tasks, as encoded chunks of records."""
         if is_kafka(self.targets):
             return frame.mapInArrow(message_chunking_task(system), COLUMNS).rdd.map(
-                _parse_chunk_row
+                lambda row: (row["bucket"], row["place"], bytes(row["data"]))
             )
         return self.session.sparkContext.parallelize(self.ranges, len(self.ranges)).mapPartitions(
             range_chunking_task(system)
@@ -281,9 +282,10 @@ class StatefulRun:
         return is_kafka(self.targets) or bool(self._next_ranges(follow)) or follow
 
     @cached_property
-    def _run_folder(self) -> _RunFolder:
+    def _run_folder(self) -> Path:
         """Folder of the run: the checkpoint's, or a temporary one."""
-        return _RunFolder(None if self.run.checkpoint is None else self.run.checkpoint.path)
+        kept = None if self.run.checkpoint is None else self.run.checkpoint.path
+        return (kept or Path(tempfile.mkdtemp(prefix="shiq-stream-"))).absolute()
 
     def _wait_for_query(self, query: StreamingQuery, follow: bool) -> None:
         """Wait until the query ends, the input is read, or Ctrl-C is pressed; then stop the query."""
@@ -308,8 +310,14 @@ class StatefulRun:
             self.batch = number
             lengths = self.run.outputs.flush()
             if self.run.checkpoint is not None:
+                position = {
+                    "layout": _CHECKPOINT_LAYOUT,
+                    "batch": self.batch,
+                    "read": self.positions,
+                    "order": self.orderer.state(),
+                }
                 self.run.checkpoint.save(
-                    CheckpointContent(self._checkpoint_position(), lengths, self.collector.state())
+                    CheckpointContent(position, lengths, self.collector.state())
                 )
             self.bucket_states.remove_other_batches(self.batch)
             report_figures(frame, figures, f"{self.query_name}: batch {number}, what it brought")
@@ -329,11 +337,6 @@ class StatefulRun:
         if not self.ranges and not follow:
             self._end_of_input.set()
         return bool(self.ranges)
-
-    def _checkpoint_position(self) -> dict[str, Any]:
-        """Positions in the input that the checkpoint records, with the state of the intake."""
-        read = {"layout": _CHECKPOINT_LAYOUT, "batch": self.batch, "read": self.positions}
-        return {**read, "order": self.orderer.state()}
 
     def _restore(self, saved: CheckpointContent) -> None:
         """Continue from a checkpoint. Raises: OperationalError if Spark's part of it is missing."""
@@ -359,7 +362,7 @@ class StatefulRun:
     def bucket_states(self) -> BucketStates:
         """Files with the state of each bucket."""
         is_seen = self.run.checkpoint is not None or self._is_local
-        folder = self._run_folder.path / "buckets" if is_seen else None
+        folder = self._run_folder / "buckets" if is_seen else None
         return BucketStates(folder, self.system.buckets, self.system.is_stateful)
 
     @property
@@ -452,11 +455,6 @@ class StatefulRun:
         raise AssertionError
 
 
-def _parse_chunk_row(row: Any) -> ChunkRow:
-    """Convert a Spark row with the columns `COLUMNS` to a chunk row."""
-    return row["bucket"], row["place"], bytes(row["data"])
-
-
 def check_checkpoint_layout(run: StreamRun) -> None:
     """Check that this version can read the checkpoint of ``run``. Raises: OperationalError."""
     if (
@@ -468,23 +466,6 @@ def check_checkpoint_layout(run: StreamRun) -> None:
             f"{run.checkpoint.path}: made by another version of shiq, whose state on Spark lies elsewhere",
             "Remove the directory and read the stream from its beginning; or end the run with the version that began it.",
         )
-
-
-class _RunFolder:
-    """Context manager: the folder of a run; a temporary one is deleted at the end."""
-
-    def __init__(self, kept: Path | None) -> None:
-        self.is_kept, self.path = (
-            kept is not None,
-            (kept or Path(tempfile.mkdtemp(prefix="shiq-stream-"))).absolute(),
-        )
-
-    def __enter__(self) -> Path:
-        return self.path
-
-    def __exit__(self, *_: object) -> None:
-        if not self.is_kept:
-            shutil.rmtree(self.path, ignore_errors=True)
 
 
 @contextmanager
