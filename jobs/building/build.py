@@ -55,11 +55,12 @@ from shiq.jobs.building.told_labels import (
     saturate_told,
     write_elements,
 )
-from shiq.jobs.building.worker import ReasonerSettings, StoreKey
+from shiq.jobs.building.worker import ReasonerSettings
 from shiq.jobs.checking.options import Clock
 from shiq.jobs.store import Certificate
 from shiq.jobs.store.files import DataFile
 from shiq.jobs.store.lookup import lookup_path
+from shiq.jobs.store.manifest import Manifest
 from shiq.jobs.store.numbering import GOOD, NEAR, RANGE, spread
 from shiq.jobs.store.replacing import BUILDING, Replacement
 from shiq.jobs.store.schema import ALWAYS, KIND_CLASS, name_rows, table_of_files, write_part
@@ -224,7 +225,8 @@ class _StoreBuild:
         tables |= self._write_driver_tables(small, ranges)
         clock.begin_stage("certifying")
         indexed = IndexedStore(
-            self._store_key(tables, counts),
+            str(self.rebuild.path),
+            self._unfinished_manifest(tables, counts),
             rules,
             "told",
             *negative_vocabulary(rare.complex, rare.roles),
@@ -239,7 +241,8 @@ class _StoreBuild:
             clock.begin_stage("merge classes")
             merged = merge_classes(executor, ranges, indexed)
             tables |= self._write_driver_tables(grouping_tables("merged", merged), ranges)
-            indexed = replace(indexed, store=self._store_key(tables, counts), stage="merged")
+            unfinished = self._unfinished_manifest(tables, counts)
+            indexed = replace(indexed, manifest=unfinished, stage="merged")
             clock.begin_stage("certifying")
             certified = certify(
                 executor,
@@ -314,12 +317,12 @@ class _StoreBuild:
             self.executor, ranges, dictionary, chunks, near, self.settings.single_task_links
         )
 
-    def _store_key(
+    def _unfinished_manifest(
         self, tables: Mapping[str, Sequence[DataFile]], counts: AssertionCounts
-    ) -> StoreKey:
-        """Make the key by which tasks open the tables that this build has written so far."""
+    ) -> Manifest:
+        """Make the manifest by which tasks open the tables that this build has written so far."""
         versions = {name: table_of_files(files) for name, files in tables.items()}
-        return StoreKey(str(self.rebuild.path), self.rebuild.unfinished_manifest(versions, counts))
+        return self.rebuild.unfinished_manifest(versions, counts)
 
     def _write_driver_tables(
         self, tables: Mapping[str, Columns], ranges: Ranges

@@ -24,8 +24,9 @@ from shiq.columns.arrays import NONE, Columns, Ints, row_changes, unique
 from shiq.jobs.building.exchange import Executor, Scratch, load_columns, save_columns
 from shiq.jobs.building.tables import Ranges, rank_of
 from shiq.jobs.building.told_labels import CalculusRecipe
-from shiq.jobs.building.worker import StoreKey, cached_value
+from shiq.jobs.building.worker import cached_value
 from shiq.jobs.store import Store
+from shiq.jobs.store.manifest import Manifest
 from shiq.jobs.store.numbering import spread
 from shiq.jobs.store.table import ParquetTable
 from shiq.model.roles import Role, RoleBox, role_box
@@ -37,9 +38,12 @@ from shiq.simplify import simplify
 class IndexedStore:
     """A store whose tables of told labels are written but that is not published yet; tasks open it
     by this value.
+
+    manifest: of the tables written so far
     """
 
-    store: StoreKey
+    path: str
+    manifest: Manifest
     rules: CalculusRecipe
     stage: str
     negated_roles: frozenset[Role] = frozenset()
@@ -51,7 +55,7 @@ class IndexedStore:
 
     def _open(self) -> tuple[StoreBase, Index, RoleBox]:
         """Open the base, its index and its roles from the tables that the build has written so far."""
-        store = Store(parse_location(self.store.path), self.store.manifest)
+        store = Store(parse_location(self.path), self.manifest)
         base = StoreBase(store)
         simplified = simplify(self.rules.tbox, self.rules.extra)
         labels = read_labels(store.table("labels").all())

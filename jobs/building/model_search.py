@@ -253,14 +253,14 @@ class _ModelSearch:
         new: dict[int, list[Scratch]] = {}
         for left in self.executor.run(task, self._everyone, "elements without a guess"):
             if left is not None:
-                found = self._found
+                plain, efforts, owners = left
                 self._found = replace(
-                    found,
-                    assumption_free=(*found.assumption_free, left.assumption_free),
-                    efforts=(*found.efforts, left.efforts),
+                    self._found,
+                    assumption_free=(*self._found.assumption_free, plain),
+                    efforts=(*self._found.efforts, efforts),
                 )
-                for i in left.owners:
-                    new.setdefault(i, []).append(left.assumption_free)
+                for i in owners:
+                    new.setdefault(i, []).append(plain)
         return new
 
     # --- what comes of it -------------------------------------------------------------------------

@@ -121,20 +121,6 @@ class RangeOutcome:
     classes: Scratch | None
 
 
-@dataclass(frozen=True)
-class FailureRecord:
-    """Files about the failed modules of one id range.
-
-    assumption_free: elements that lose their assumptions
-    owners: ranges of these elements
-    efforts: cost of the failed modules
-    """
-
-    assumption_free: Scratch
-    efforts: Scratch
-    owners: Sequence[int]
-
-
 # --- the tasks ------------------------------------------------------------------------------------
 
 
@@ -257,7 +243,7 @@ def drop_assumptions(
     found: ModelSearchState,
     wanted: frozenset[str | Label],
     turn: int,
-) -> FailureRecord | None:
+) -> tuple[Scratch, Scratch, list[int]] | None:
     """Task: drop what the model assumes of the elements in those modules of id range ``i`` whose
     shape or label is in ``wanted``.
 
@@ -286,7 +272,7 @@ def drop_assumptions(
     save_columns(
         efforts, {"element": failed.element, "turns": failed.turns, "elements": failed.elements}
     )
-    return FailureRecord(plain, efforts, unique(rank_of(failed.plain) // ranges.width).tolist())
+    return plain, efforts, unique(rank_of(failed.plain) // ranges.width).tolist()
 
 
 def write_model_range(

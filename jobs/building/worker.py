@@ -14,7 +14,6 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from shiq.jobs.store.manifest import Manifest
 from shiq.reasoner import create_reasoner
 from shiq.reasoner.protocol import Reasoner
 
@@ -23,21 +22,6 @@ V = TypeVar("V")
 #: How many values of each kind a worker keeps.
 MOST_CACHED = 2
 _cache: dict[str, OrderedDict[Hashable, Any]] = {}
-
-
-@dataclass(frozen=True)
-class StoreKey:
-    """Value by which a worker opens and caches a snapshot of a store: its path, and the manifest
-    that the driver read.
-    """
-
-    path: str
-    manifest: Manifest
-
-    @property
-    def identity(self) -> Hashable:
-        """The key of the snapshot in this worker's caches."""
-        return self.path, self.manifest.snapshot, self.manifest.created, self.manifest.tbox_hash
 
 
 def cached_value(

@@ -326,18 +326,13 @@ class _FullQuestion:
         return ask_question(axioms, assertions, self._ask_hermit)
 
     def _ask_hermit(self, axioms: Sequence[Axiom], assertions: Sequence[Assertion]) -> Answer:
-        """Send one question to HermiT, within the time left."""
-        hermit = self._open_hermit()
-        return hermit.decide_consistency(
-            axioms, assertions, max(0.01, self.deadline - time.monotonic()), is_normal=True
-        )
-
-    def _open_hermit(self) -> HermitReasoner:
-        """Start HermiT's process on first use, and return it; the decider keeps it."""
+        """Send one question to HermiT, within the time left. The decider keeps its process."""
         if self.decider.full_reasoner is None:
             self.decider.full_reasoner = HermitReasoner(self.options.heap)
         assert isinstance(self.decider.full_reasoner, HermitReasoner)
-        return self.decider.full_reasoner
+        return self.decider.full_reasoner.decide_consistency(
+            axioms, assertions, max(0.01, self.deadline - time.monotonic()), is_normal=True
+        )
 
     def _explain(
         self, kept: list[Assertion], inserted: list[Assertion], conflicts: list[Conflict]

@@ -38,6 +38,7 @@ from shiq.model import Literal
 from shiq.model.abox import ABox, ClassRows, DataRows, Interner, Pairs, RoleRows, int_array
 from shiq.model.as_json import decode
 from shiq.remote.place import StoreLocation
+from shiq.support import cached_method
 
 if TYPE_CHECKING:
     from shiq.inputs.reading import QuarantinedAssertion
@@ -103,7 +104,6 @@ class Store:
         self.manifest = manifest
         self.reads = ReadCounter()
         self._decoded: DecodedGroups = {}
-        self._vocabulary: frozenset[str] | None = None
         self._tables: dict[str, ParquetTable] = {
             name: self.table_of(name, manifest.tables[name]) for name in manifest.tables
         }
@@ -344,21 +344,19 @@ class Store:
         )
         return [owl.Literal(*part) for part in zip(*parts)]
 
+    @cached_method
     def vocabulary(self) -> frozenset[str]:
         """Classes and properties that occur in assertions; those that occurred only in deleted ones
         may be included.
 
         Cost: the names, and the complex assertions if there are any.
         """
-        if self._vocabulary is None:
-            # Loaded where something is outside SHIQ(D).
-            from shiq.simplify.locality import names_of
+        # Loaded where something is outside SHIQ(D).
+        from shiq.simplify.locality import names_of
 
-            complex_ = names_of(complex_assertions(self.table("complex").all()).values())
-            self._vocabulary = frozenset(
-                (*self.classes, *self.object_properties, *self.data_properties, *complex_)
-            )
-        return self._vocabulary
+        complex_ = names_of(complex_assertions(self.table("complex").all()).values())
+        names = *self.classes, *self.object_properties, *self.data_properties
+        return frozenset((*names, *complex_))
 
     # --- the assertions ---------------------------------------------------------------------------
 

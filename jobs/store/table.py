@@ -71,11 +71,6 @@ class ParquetTable:
         """Name of the key column."""
         return key_of(self.name)
 
-    @property
-    def identity(self) -> tuple[str, ...]:
-        """Names of the columns that together identify a row."""
-        return IDENTITY[self.name]
-
     def __len__(self) -> int:
         return self._count
 
@@ -96,8 +91,8 @@ class ParquetTable:
         """Identifying columns of the rows that commits removed, sorted by key."""
         file = self.version.removed
         if file is None:
-            return {name: self._empty[name] for name in self.identity}
-        return self._open_columns(file, self.identity).row_slice(0, file.rows)
+            return {name: self._empty[name] for name in IDENTITY[self.name]}
+        return self._open_columns(file, IDENTITY[self.name]).row_slice(0, file.rows)
 
     def paths(self, *, shared: bool) -> tuple[str, ...]:
         """Paths of the table's own files, or with ``shared`` of those that it shares with other
@@ -116,8 +111,8 @@ class ParquetTable:
         if not len(near):
             return rows
         gone = is_row_in(
-            [rows[name] for name in self.identity],
-            [self.removed_rows[name][near] for name in self.identity],
+            [rows[name] for name in IDENTITY[self.name]],
+            [self.removed_rows[name][near] for name in IDENTITY[self.name]],
         )
         return (
             {name: take(column, (~gone).nonzero()[0]) for name, column in rows.items()}
