@@ -53,61 +53,8 @@ if TYPE_CHECKING:
     from shiq.simplify.locality import ReachableAxioms
 
 
-# Check insertions on top of an accepted batch, committed or not.
-
-
-#: Checks insertions in so many seconds (None: as long as it takes).
+#: Checks insertions on top of an accepted batch, in so many seconds (None: as long as it takes).
 CheckAbove: TypeAlias = "Callable[[object, float | None], Result]"
-
-
-def make_checker_above(
-    base: OpenBase,
-    accepted: Result,
-    options: Options,
-    deciders: DeciderPool,
-    forget: Callable[[], None],
-) -> CheckAbove | None:
-    """Make a function that checks insertions on top of the consistent batch of ``accepted``.
-
-    base: contains that batch if it was committed; else the base it was checked against.
-    forget: called after an interrupted check, which may leave ``base`` half updated.
-
-    Blank nodes are the same in both batches. Returns None if the batch cannot be laid over ``base``
-    without a commit (`shiq.abox_ops.engine.LayeredKnowledgeBase.with_accepted`).
-    """
-    if not accepted.committed:
-        layered = _layer_base(base.knowledge_base, accepted)
-        if layered is None:
-            return None
-        base = replace(base, knowledge_base=layered)
-    base = replace(base, scope=f"{accepted.snapshot}.")
-
-    def check(insertions: object, seconds: float | None) -> Result:
-        timed, clock = replace(options, timeout=seconds), Clock(progress=options.progress)
-        decider = deciders.lookup(timed)
-        is_whole = False
-        try:
-            found = run_in_time(
-                timed, clock, lambda: check_batch(base, insertions, None, timed, decider, clock)
-            )
-            is_whole = not clock.is_over
-            return found
-        finally:
-            if not is_whole:
-                forget()
-                deciders.drop(timed)
-
-    return check
-
-
-def _layer_base(knowledge_base: KnowledgeBase, accepted: Result) -> KnowledgeBase | None:
-    """Put the accepted batch on top of ``knowledge_base`` in memory; None if the engine cannot do
-    that.
-    """
-    add_set = getattr(accepted.a_add, "add_set", None)
-    if add_set is None or not supports(knowledge_base, LayeredKnowledgeBase):
-        return None
-    return knowledge_base.with_accepted(add_set)  # type: ignore[return-value]
 
 
 #: Sees the result that is about to be committed; gives what is set aside beside the batch, or None
@@ -255,14 +202,40 @@ class Session:
         )
 
     def checker_above(self, accepted: Result, **settings: Any) -> CheckAbove | None:
-        """Make a function that checks insertions on top of the batch of ``accepted``; None if the
-        engine cannot do that (see `make_checker_above`).
+        """Make a function that checks insertions on top of the consistent batch of ``accepted``.
+
+        Blank nodes are the same in both batches. Returns None if the batch cannot be laid over the
+        base without a commit (`shiq.abox_ops.engine.LayeredKnowledgeBase.with_accepted`).
         """
         options = Options(**option_arguments(settings))
         self._reopen_if_newer()
-        return make_checker_above(
-            self._cached_base(options), accepted, options, self._deciders, self._forget_answers
-        )
+        base = replace(self._cached_base(options), scope=f"{accepted.snapshot}.")
+        if not accepted.committed:
+            knowledge_base, add_set = base.knowledge_base, getattr(accepted.a_add, "add_set", None)
+            if add_set is None or not supports(knowledge_base, LayeredKnowledgeBase):
+                return None
+            layered: Any = knowledge_base.with_accepted(add_set)
+            if layered is None:
+                return None
+            base = replace(base, knowledge_base=layered)
+
+        def check(insertions: object, seconds: float | None) -> Result:
+            timed, clock = replace(options, timeout=seconds), Clock(progress=options.progress)
+            decider = self._deciders.lookup(timed)
+            is_whole = False
+            try:
+                found = run_in_time(
+                    timed, clock, lambda: check_batch(base, insertions, None, timed, decider, clock)
+                )
+                is_whole = not clock.is_over
+                return found
+            finally:
+                if not is_whole:
+                    # What was interrupted may be half updated.
+                    self._forget_answers()
+                    self._deciders.drop(timed)
+
+        return check
 
     def _commit(
         self,

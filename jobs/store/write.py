@@ -241,12 +241,17 @@ def open_rebuild(
 
     Raises: StoreError if ``path`` holds something else, or another writer is active.
     """
-    _make_directory(path)
+    refuse_other_content(path)
+    if isinstance(path, Path):
+        with report_store_errors(path):
+            path.mkdir(parents=True, exist_ok=True)
     with hold_write_lock(path):
         stamp = "" if isinstance(path, Path) else path.version_stamp(MANIFEST)
         if place is not None:
             place.confirm()
-        old = _previous_manifest(path)
+        old = None
+        with suppress(StoreError):  # it is damaged, or of another format
+            old = read_manifest(path)
         if isinstance(path, Path):
             (path / TABLES).mkdir(exist_ok=True)
             sync_directory(path)
@@ -330,22 +335,6 @@ def stamped_certificate(
     return replace(
         certificate, tbox_hash=tbox_hash, snapshot=snapshot, leftovers=tuple(known), counts=known
     )
-
-
-def _make_directory(path: StoreLocation) -> None:
-    """Make the folder of a store. Raises: StoreError if it has content that is no store."""
-    refuse_other_content(path)
-    if isinstance(path, Path):
-        with report_store_errors(path):
-            path.mkdir(parents=True, exist_ok=True)
-
-
-def _previous_manifest(path: StoreLocation) -> Manifest | None:
-    """Read the manifest that will be replaced; None if it is damaged or of another format."""
-    try:
-        return read_manifest(path)
-    except StoreError:
-        return None
 
 
 def write_document(store: StoreLocation, name: str, value: object) -> DataFile:
