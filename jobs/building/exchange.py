@@ -233,8 +233,7 @@ def load_columns(scratch: Scratch) -> dict[str, Any]:
 
 def load_column(scratch: Scratch, name: str = "value") -> Ints:
     """Read one column of numbers that `save_columns` wrote."""
-    found: Ints = load_columns(scratch)[name]
-    return found
+    return load_columns(scratch)[name]
 
 
 def columns_to_table(columns: Mapping[str, Any]) -> pa.Table:

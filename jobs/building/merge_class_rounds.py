@@ -86,8 +86,7 @@ def range_elements(base: StoreBase, ranges: Ranges, i: int) -> Ints:
     if not isinstance(table, ParquetTable):
         raise TypeError(table)
     low, high = spread(np.array(ranges.bounds(i), np.int64)).tolist()
-    found: Ints = table.rows_between(low, high)["element"]
-    return found
+    return table.rows_between(low, high)["element"]
 
 
 MergePairs = tuple[Ints, Ints]

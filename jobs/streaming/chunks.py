@@ -129,7 +129,7 @@ def encode_table(table: pa.Table, options: pa.ipc.IpcWriteOptions | None = None)
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
-    return bytes(sink.getvalue())
+    return sink.getvalue().to_pybytes()
 
 
 def decode_table(data: bytes) -> pa.Table:
