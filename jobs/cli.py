@@ -87,7 +87,7 @@ def main(arguments: list[str] | None = None) -> None:
         click.echo("interrupted", err=True)
         code = INTERRUPTED
     except BrokenPipeError:
-        _discard_output()
+        _discard_stream(sys.stdout)
         code = OPERATIONAL
     except SystemExit as stop:
         code = _report_error(
@@ -97,7 +97,7 @@ def main(arguments: list[str] | None = None) -> None:
         )
     except OSError as error:
         if error.errno in NO_ROOM and error.filename is None:
-            _discard_output()
+            _discard_stream(sys.stdout)
             full = OperationalError(
                 "what this prints cannot be written: the disk is full",
                 "Make room there, and run it again.",
@@ -118,13 +118,10 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(code)
 
 
-def _discard_output() -> None:
-    """Discard output that could not be printed, which Python would try to flush again at exit."""
-    _discard_stream(sys.stdout)
-
-
 def _discard_stream(stream: TextIO) -> None:
-    """Redirect a stream to the null device."""
+    """Redirect a stream to the null device: what could not be printed Python would try to flush
+    again at exit.
+    """
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 

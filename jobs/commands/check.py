@@ -31,6 +31,7 @@ from shiq.jobs.commands.options import (
     lineage_option,
     master_option,
     module_option,
+    refuse_first,
     repairs_option,
     rows_option,
     snapshot_option,
@@ -142,41 +143,50 @@ def check(
     from shiq.api import check_insertions
     from shiq.api import open_store as opened
 
-    if bool(store) == bool(tbox):
-        raise click.UsageError("Give either --store, or --tbox (with --abox).")
-    if store and abox:
-        raise click.UsageError(
-            f"--abox goes with --tbox; a store has its own ABox. To add the file to it: shiq check --store {store} --insert "
-            f"{abox[0]} --commit. To check against the file: --tbox FILE instead of --store."
-        )
-    if (commit or snapshot is not None) and not store:
-        raise click.UsageError(f"{'--commit' if commit else '--snapshot'} goes with --store.")
-    if commit and snapshot is not None:
-        raise click.UsageError(
-            "A batch can only be committed onto the present snapshot: leave --snapshot or --commit out."
-        )
-    if not insertions and not deletions and not changes:
-        raise click.UsageError("Nothing to check: give --insert, --delete or both, or --changes.")
     begun = (from_version is not None) + (after_version is not None)
     is_update = bool(changes) and is_update_file(str(changes))
-    if is_update and (begun or to_version is not None):
-        raise click.UsageError(
-            f"{changes} is the whole batch: leave --from-version, --after-version and --to-version out."
-        )
-    if begun > bool(changes) or (to_version is not None and not changes):
-        raise click.UsageError(
-            "--changes goes with --from-version or --after-version, and perhaps --to-version."
-        )
-    if changes and not is_update and not begun and not store:
-        raise click.UsageError(
-            "--changes goes with --from-version or --after-version, where no --store remembers what it took."
-        )
-    if changes and (insertions or deletions):
-        raise click.UsageError("--changes are the whole batch: leave --insert and --delete out.")
-    if reduced and options["criterion"] != PUBLISHED and options["engine"] != "graphframes":
-        raise click.UsageError(
-            f"--reduced is what the published method decides: give --criterion {PUBLISHED} too."
-        )
+    has_range = bool(begun) or to_version is not None
+    file = abox[0] if abox else ""
+    is_published = options["criterion"] == PUBLISHED or options["engine"] == "graphframes"
+    rules = (
+        (bool(store) == bool(tbox), "Give either --store, or --tbox (with --abox)."),
+        (
+            store and abox,
+            f"--abox goes with --tbox; a store has its own ABox. To add the file to it: shiq check --store {store} --insert "
+            f"{file} --commit. To check against the file: --tbox FILE instead of --store.",
+        ),
+        (commit and not store, "--commit goes with --store."),
+        (snapshot is not None and not store, "--snapshot goes with --store."),
+        (
+            commit and snapshot is not None,
+            "A batch can only be committed onto the present snapshot: leave --snapshot or --commit out.",
+        ),
+        (
+            not (insertions or deletions or changes),
+            "Nothing to check: give --insert, --delete or both, or --changes.",
+        ),
+        (
+            is_update and has_range,
+            f"{changes} is the whole batch: leave --from-version, --after-version and --to-version out.",
+        ),
+        (
+            begun > 1 or (has_range and not changes),
+            "--changes goes with --from-version or --after-version, and perhaps --to-version.",
+        ),
+        (
+            changes and not (is_update or begun or store),
+            "--changes goes with --from-version or --after-version, where no --store remembers what it took.",
+        ),
+        (
+            changes and (insertions or deletions),
+            "--changes are the whole batch: leave --insert and --delete out.",
+        ),
+        (
+            reduced and not is_published,
+            f"--reduced is what the published method decides: give --criterion {PUBLISHED} too.",
+        ),
+    )
+    refuse_first((is_broken, click.UsageError(message)) for is_broken, message in rules)
     if reduced:
         # Loaded where it is asked for.
         from shiq.jobs.reduced_ontology import refuse_output

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from datetime import datetime, timezone
 from functools import partial
@@ -32,6 +31,7 @@ from shiq.jobs.commands.options import (
     jar_option,
     master_option,
     module_option,
+    refuse_first,
     rows_option,
     store_option,
 )
@@ -42,9 +42,9 @@ from shiq.jobs.commands.places import (
     OutputParameter,
 )
 from shiq.jobs.commands.running import (
+    EarlyAnswer,
     FollowUp,
     Request,
-    StopSignal,
     answer_writer,
     echo_unsliced_note,
     output_level,
@@ -211,17 +211,28 @@ def gate(
     shiq gate --store kg/ --insert tonight.nt --mode split --accepted good.nt --quarantine bad.nt --commit
     shiq gate --store kg/ --insert tonight.nt --repair least --accepted good.nt --quarantine bad.nt
     """
-    if changes and (insertions or deletions):
-        raise UsageError(
-            "--changes are the whole batch", "Leave --insert and --delete out, or --changes."
+    refuse_first(
+        (
+            (
+                changes and (insertions or deletions),
+                UsageError(
+                    "--changes are the whole batch",
+                    "Leave --insert and --delete out, or --changes.",
+                ),
+            ),
+            (
+                not (insertions or changes),
+                UsageError("nothing to gate", "Give --insert, or --changes FILE.ru."),
+            ),
+            (
+                changes and not is_update_file(changes),
+                UsageError(
+                    f"{changes} is no file of SPARQL Update by its name, and the gate takes no other changes",
+                    "Name it FILE.ru. Changes of a Delta table are for `shiq check --changes`.",
+                ),
+            ),
         )
-    if not insertions and not changes:
-        raise UsageError("nothing to gate", "Give --insert, or --changes FILE.ru.")
-    if changes and not is_update_file(changes):
-        raise UsageError(
-            f"{changes} is no file of SPARQL Update by its name, and the gate takes no other changes",
-            "Name it FILE.ru. Changes of a Delta table are for `shiq check --changes`.",
-        )
+    )
     if repair == LEAST:
         options |= {"mode": "split", "aside": LEAST}
     if options["mode"] == "split" and quarantine is None and not options["dry_run"]:
@@ -258,15 +269,14 @@ def gate(
         "row" if has_tables and options["mapping"] else "triple"
     )
     sides, asked = OutputFiles(accepted, quarantine, tolerated), Request("gate", inputs)
-    progress, stop = ProgressLine(output_level(quiet, verbose)), StopSignal()
-    with opened(store) as session, closing(progress), closing(stop), report_stages_to(progress):
+    progress, is_printed = ProgressLine(output_level(quiet, verbose)), json_file != "-"
+    early = EarlyAnswer[GateAnswer](
+        headline if is_printed else None,
+        lambda found: so_far(found, asked, session.labels),
+        progress,
+    )
+    with opened(store) as session, closing(progress), closing(early), report_stages_to(progress):
         labels = session.labels
-        early = DecisionAnnouncement(
-            lambda found: so_far(found, asked, labels),
-            progress,
-            stop,
-            is_printed=json_file != "-",
-        )
         settings = {**options, "policy": said, "progress": progress}
         if has_tables and repair == LEAST:
             raise UsageError(
@@ -285,12 +295,12 @@ def gate(
         else:
             gate_rows = _gate_spark_table if options["engine"] == "spark" else _gate_local_table
             gated = gate_rows(session, insertions, deletions, good, bad, **settings)
-    if early.is_made and not gated.dry_run:
+    if early.answer is not None and not gated.dry_run:
         write_reasons(gated, sides)
     echo_unsliced_note(gated.result)
-    if json_file != "-":
+    if is_printed:
         text = shorten_iris(gate_text(gated, verbose=verbose), inputs)
-        click.echo(text.partition("\n")[2] if early.is_made else text)
+        click.echo(text if early.answer is None else text.partition("\n")[2])
     answer(gated, asked, labels)
     after.run(gated, asked, gated.exit_code, has_row=not gated.dry_run)
     return gated.exit_code
@@ -380,36 +390,3 @@ def _gate_spark_table(
         quarantine=quarantine,
         **settings,
     )
-
-
-class DecisionAnnouncement:
-    """Callback that prints a gate's decision and writes its reports while hints are still searched
-    for.
-
-    From then on SIGTERM acts like Ctrl-C: it ends the search, and the answer stands.
-    """
-
-    def __init__(
-        self,
-        write: Callable[[GateAnswer], None],
-        progress: ProgressLine,
-        stop: StopSignal,
-        *,
-        is_printed: bool,
-    ) -> None:
-        self._write, self._progress, self._stop, self._is_printed = (
-            write,
-            progress,
-            stop,
-            is_printed,
-        )
-        self.is_made = False
-
-    def __call__(self, gated: GateAnswer) -> None:
-        self.is_made = True
-        self._stop.listen()
-        if self._is_printed:
-            self._progress.clear()
-            click.echo(headline(gated))
-            sys.stdout.flush()
-        self._write(gated)

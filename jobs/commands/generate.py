@@ -18,7 +18,7 @@ from shiq.jobs.commands.options import (
 )
 from shiq.jobs.commands.places import WRITES_FOLDER
 from shiq.jobs.commands.running import output_level
-from shiq.jobs.evaluation.generation import GenerationReport, Progress
+from shiq.jobs.evaluation.generation import GenerationReport
 from shiq.jobs.evaluation.lubm.generate import generate_lubm_data as generate_lubm
 from shiq.jobs.evaluation.streams.building import BuildingRecipe
 from shiq.jobs.evaluation.streams.building import write_building_files as write_building
@@ -148,16 +148,9 @@ def lubm(
     shiq generate lubm --universities 1 --faults 12 --out lubm1/
     """
 
-    def make(progress: Progress) -> GenerationReport:
-        return generate_lubm(
-            universities,
-            seed,
-            Path(out),
-            disjointness=disjointness,
-            faults=faults,
-            progress=progress,
-        )
-
+    make = partial(
+        generate_lubm, universities, seed, Path(out), disjointness=disjointness, faults=faults
+    )
     return _generate(make, quiet, verbose)
 
 
@@ -180,11 +173,7 @@ def uobm(universities: int, seed: int, out: str, misspelt: bool, quiet: bool, ve
     shiq generate uobm --universities 1 --out uobm1/
     """
     return _generate(
-        lambda progress: generate_uobm(
-            universities, seed, Path(out), misspelt=misspelt, progress=progress
-        ),
-        quiet,
-        verbose,
+        partial(generate_uobm, universities, seed, Path(out), misspelt=misspelt), quiet, verbose
     )
 
 
@@ -247,11 +236,11 @@ def dublin(out: str, quiet: bool, **recipe: int) -> int:
     return 0
 
 
-def _generate(make: Callable[[Progress], GenerationReport], quiet: bool, verbose: bool) -> int:
+def _generate(make: Callable[..., GenerationReport], quiet: bool, verbose: bool) -> int:
     """Run a generator of benchmark data with progress, and print its report."""
     progress = ProgressLine(output_level(quiet, verbose))
     try:
-        report = make(partial(progress, "generating"))
+        report = make(progress=partial(progress, "generating"))
     finally:
         progress.close()
     click.echo(report_text(report))

@@ -27,7 +27,6 @@ from shiq.jobs.commands.places import (
     STORE,
     GuardedCommand,
     OutputParameter,
-    with_companion_file,
 )
 from shiq.jobs.commands.running import Request, run_check
 from shiq.jobs.configuration import write_configuration
@@ -80,7 +79,12 @@ CHECKED = "checked"
 @click.option(
     "--set-aside-known",
     "known_file",
-    type=OutputParameter(path_type=Path, list_outputs=with_companion_file(WHY)),
+    type=OutputParameter(
+        path_type=Path,
+        list_outputs=lambda name, parameters: [
+            (place, OutputKind.FILE) for place in (name, f"{Path(name)}{WHY}")
+        ],
+    ),
     metavar="FILE",
     help="Set aside what the data contradicts by itself, as little as may be, and certify the rest. Written there as N-Triples, "
     "and why in FILE.why.json; the store keeps it as well.",

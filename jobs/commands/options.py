@@ -64,6 +64,15 @@ def is_update_file(name: str) -> bool:
     return name.lower().endswith(".ru")
 
 
+def refuse_first(rules: Iterable[tuple[object, Exception]]) -> None:
+    """Raise the error of the first of ``rules`` that is broken. A rule: whether the command line
+    breaks it, and the error.
+    """
+    for is_broken, error in rules:
+        if is_broken:
+            raise error
+
+
 class NearestChoice(click.Choice[str]):
     """Parameter type: a choice whose error for an unknown value suggests the nearest known one."""
 
@@ -228,7 +237,7 @@ def _click_type(shown: DeclaredOption) -> Any:
     return click.IntRange(shown.minimum, shown.maximum)
 
 
-def with_options(command: Any, options: Iterable[Callable[[Any], Any]]) -> Any:
+def with_options(command: F, options: Iterable[Callable[[Any], Any]]) -> F:
     """Add ``options`` (Click's decorators) to a command, so that its help text lists them in this
     order.
     """

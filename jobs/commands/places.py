@@ -228,14 +228,11 @@ class GuardedCommand(click.Command):
             for number, (written, kind) in enumerate(kind_of.list_outputs(name, ctx.params))
         ]
         if outputs:
-            check_outputs([_input_place(*noted) for noted in ctx.meta.get(_READ, ())], outputs)
-
-
-def _input_place(kind: InputParameter, option: str, name: str) -> InputPlace:
-    """Describe the value of an input parameter for `check_outputs`, which refuses outputs that
-    would replace it.
-    """
-    return InputPlace(option, name, kind.leads_to and kind.leads_to(name))
+            inputs = [
+                InputPlace(option, name, kind.leads_to and kind.leads_to(name))
+                for kind, option, name in ctx.meta.get(_READ, ())
+            ]
+            check_outputs(inputs, outputs)
 
 
 def _option_name(param: click.Parameter) -> str:
@@ -253,15 +250,6 @@ def catalog_references(catalog: str) -> Callable[[Path], bool]:
     from shiq.inputs.catalog import read_catalog
 
     return read_catalog(catalog).leads_to
-
-
-def with_companion_file(end: str) -> ListOutputs:
-    """Make a function that lists two outputs: the named file, and one beside it with ``end`` after
-    its name.
-    """
-    return lambda name, parameters: [
-        (place, OutputKind.FILE) for place in (name, f"{Path(name)}{end}")
-    ]
 
 
 READS, READS_PATH = InputParameter(), InputParameter(Path)

@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 import click
 
@@ -34,18 +34,13 @@ if TYPE_CHECKING:
 
 #: What a command answers; its JSON is made only where it is asked for.
 Answer: TypeAlias = "shiq.Result | GateAnswer"
-#: A dataclass of options.
+#: A dataclass of options, or a kind of answer.
 T = TypeVar("T")
 
 
 def output_level(quiet: bool, verbose: bool) -> int:
     """Level of output for `shiq.jobs.progress.ProgressLine`: 0 quiet, 1 normal, 2 verbose."""
     return 0 if quiet else 2 if verbose else 1
-
-
-def make_progress_line(verbose: bool) -> ProgressLine:
-    """Make the progress line of a run."""
-    return ProgressLine(2 if verbose else 1)
 
 
 def write_json(target: str | None, value: dict[str, Any]) -> None:
@@ -114,25 +109,33 @@ def run_check(
     answer = answer_writer(options.pop("reports"), json_file, options.pop("baseline"))
     repairs_file = options.pop("repairs", None)
     asked_more = {"repairs": True} if repairs_file else {}
-    progress = None if quiet else make_progress_line(verbose)
-    heard = EarlyVerdict(json_file, asked, progress)
+    is_printed = json_file != "-"
+    so_far = answer_writer((), json_file if is_printed else None)
+    progress = None if quiet else ProgressLine(output_level(quiet, verbose))
+    early = EarlyAnswer[shiq.Result](
+        (lambda found: found.verdict.value.upper()) if is_printed else None,
+        lambda found: so_far(found, asked, found.labels),
+        progress,
+    )
     try:
         with report_stages_to(progress) if progress else nullcontext():
-            result = call({**options, **asked_more, "progress": progress, "certain": heard})
+            result = call({**options, **asked_more, "progress": progress, "certain": early})
     except KeyboardInterrupt:
         # Of a store that was to be written nothing is there yet.
-        if heard.result is None or asked.command != "check":
+        if early.answer is None or asked.command != "check":
             raise
-        result = heard.interrupted_result()
+        note = "interrupted before anything was explained: the verdict stands"
+        evidence = replace(early.answer.evidence, notes=(note,))
+        result = replace(early.answer, evidence=evidence)
     finally:
-        heard.close()
+        early.close()
         if progress:
             progress.close()
     result = _add_table_rows(result, asked)
     echo_unsliced_note(result)
-    if json_file != "-":
+    if is_printed:
         text = shorten_iris(result_text(result, verbose=verbose), asked.inputs)
-        click.echo(text.partition("\n")[2] if heard.result is not None else text)
+        click.echo(text if early.answer is None else text.partition("\n")[2])
     _pack_disagreements(result, options)
     if repairs_file:
         _write_repairs(result, Path(repairs_file))
@@ -245,65 +248,39 @@ def _add_table_rows(result: shiq.Result, asked: Request) -> shiq.Result:
     )
 
 
-class EarlyVerdict:
-    """Callback that a check calls as soon as the verdict `inconsistent` is certain: prints it and
-    writes it to ``json_file``. From then on SIGTERM, like Ctrl-C, ends only the search for
-    explanations.
+class EarlyAnswer(Generic[T]):
+    """Callback that a check or gate calls as soon as its answer is certain: prints its first line
+    and writes it. From then on SIGTERM, like Ctrl-C, ends only the search for explanations or hints.
+
+    first_line: makes the line; None: nothing is printed.
     """
 
     def __init__(
-        self, json_file: str | None, asked: Request, progress: ProgressLine | None
+        self,
+        first_line: Callable[[T], str] | None,
+        write: Callable[[T], None],
+        progress: ProgressLine | None,
     ) -> None:
-        self._json_file, self._asked, self._progress = json_file, asked, progress
-        self._stop = StopSignal()
-        self.result: shiq.Result | None = None
+        self._first_line, self._write, self._progress = first_line, write, progress
+        self._handler: Any = None
+        self.answer: T | None = None
 
-    def __call__(self, result: shiq.Result) -> None:
-        self.result = result
-        self._stop.listen()
-        if self._json_file == "-":
-            return
-        if self._progress:
-            self._progress.clear()
-        click.echo(result.verdict.value.upper())
-        sys.stdout.flush()
-        if self._json_file:
-            write_json(
-                self._json_file, complete_answer(result.to_dict(), self._asked, result.labels)
-            )
-
-    def interrupted_result(self) -> shiq.Result:
-        """Result of a check that was interrupted before any conflict was explained."""
-        assert self.result is not None
-        note = "interrupted before anything was explained: the verdict stands"
-        return replace(self.result, evidence=replace(self.result.evidence, notes=(note,)))
+    def __call__(self, answer: T) -> None:
+        self.answer = answer
+        if self._handler is None and threading.current_thread() is threading.main_thread():
+            self._handler = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        if self._first_line is not None:
+            if self._progress:
+                self._progress.clear()
+            click.echo(self._first_line(answer))
+            sys.stdout.flush()
+        self._write(answer)
 
     def close(self) -> None:
         """Restore the previous handler of SIGTERM."""
-        self._stop.close()
-
-
-class StopSignal:
-    """Handler that treats SIGTERM like Ctrl-C, between `listen` and `close`."""
-
-    def __init__(self) -> None:
-        self._before: Any = None
-
-    def listen(self) -> None:
-        """Treat SIGTERM like Ctrl-C from now on."""
-        if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGTERM, _interrupt)
-
-    def close(self) -> None:
-        """Restore the previous handler of SIGTERM."""
-        if self._before is not None:
-            signal.signal(signal.SIGTERM, self._before)
-            self._before = None
-
-
-def _interrupt(*_: object) -> None:
-    """Raise KeyboardInterrupt, as Ctrl-C does."""
-    raise KeyboardInterrupt
+        if self._handler is not None:
+            signal.signal(signal.SIGTERM, self._handler)
+            self._handler = None
 
 
 def _write_repairs(result: shiq.Result, target: Path) -> None:

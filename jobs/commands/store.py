@@ -189,7 +189,14 @@ def status_text(found: Mapping[str, Any]) -> str:
     if certificate:
         certified = f"{certificate['verdict']}, decided by {certificate['reasoner']} on {certificate['date']}"
         certified += f": {certificate['reason']}" if certificate["reason"] else ""
-    tables = found["tables"].values()
+    tables, read = found["tables"].values(), found.get("verified", {})
+    verified = (
+        [
+            f"verified: {read['files']:,} files, {read['bytes'] / 2**20:,.1f} MiB, are as they were written"
+        ]
+        if read
+        else []
+    )
     kinds = ", ".join(
         f"{kind} {found[f'{kind}_assertions']:,}" for kind in ("class", "role", "data")
     )
@@ -207,7 +214,7 @@ def status_text(found: Mapping[str, Any]) -> str:
             *starmap(_feed_line, sorted(found["taken"].items())),
             f"{sum(t['files'] for t in tables):,} files, {sum(t['bytes'] for t in tables) / 2**20:,.1f} MiB, "
             f"{sum(t['removed'] for t in tables):,} removed rows",
-            *_verification_lines(found),
+            *verified,
             *_snapshot_lines(found["snapshots"]),
         ]
     )
@@ -233,20 +240,10 @@ def left_out_text(one: Leftover) -> str:
     """Text of a left-out statement (not understood, so not in the store), below a comment with its
     file, line and reason.
     """
-    text = (
-        "".join(f"{_commented_line(line)}\n" for line in one.text.split("\n")) if one.text else ""
-    )
-    return f"# {escape_controls(str(one))}{_repetitions_text(one)}\n{text}"
-
-
-def _commented_line(line: str) -> str:
-    """Escape the control characters of one line of a left-out statement, except tabs."""
-    return "\t".join(map(escape_controls, line.split("\t")))
-
-
-def _repetitions_text(one: Leftover) -> str:
-    """Text that says how often a left-out statement occurs; empty if it occurs once."""
-    return f" [{one.number:,} of them]" if one.number > 1 else ""
+    # Tabs stay.
+    parts = [map(escape_controls, line.split("\t")) for line in one.text.split("\n") if one.text]
+    times = f" [{one.number:,} of them]" if one.number > 1 else ""
+    return "\n".join([f"# {escape_controls(str(one))}{times}", *map("\t".join, parts), ""])
 
 
 def _left_out_lines(counts: Mapping[str, int], unkept: int) -> list[str]:
@@ -293,16 +290,6 @@ def _quarantine_lines(counts: Mapping[str, int]) -> list[str]:
         if parts
         else []
     )
-
-
-def _verification_lines(found: Mapping[str, Any]) -> list[str]:
-    """Line about the number and size of the files that ``--verify`` read; empty without it."""
-    told = []
-    if verified := found.get("verified"):
-        told.append(
-            f"verified: {verified['files']:,} files, {verified['bytes'] / 2**20:,.1f} MiB, are as they were written"
-        )
-    return told
 
 
 def _snapshot_lines(kept: Sequence[Mapping[str, Any]]) -> list[str]:

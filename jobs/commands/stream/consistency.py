@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from shiq.errors import UsageError
-from shiq.jobs.commands.options import field_options
+from shiq.jobs.commands.options import field_options, refuse_first
 from shiq.jobs.commands.places import WRITES_ROWS, GuardedCommand
 from shiq.jobs.commands.running import write_json
 from shiq.jobs.commands.stream.options import (
@@ -96,15 +96,25 @@ def consistency(
 
     if options["strategy"] != "ltm":
         refuse_ineffective(("rates", "grouping"), "--strategy ltm")
-    if accepted and not quarantine:
-        raise UsageError(
-            "--accepted would lose the events that it leaves out",
-            "Say by --quarantine where these go.",
+    refuse_first(
+        (
+            (
+                accepted and not quarantine,
+                UsageError(
+                    "--accepted would lose the events that it leaves out",
+                    "Say by --quarantine where these go.",
+                ),
+            ),
+            (
+                (every is None) != (store is None),
+                UsageError("--store and --every go together", "Give both, or neither."),
+            ),
+            (
+                not tbox and store is None,
+                UsageError("no ontology is given", "Give --tbox, or --store with --every."),
+            ),
         )
-    if (every is None) != (store is None):
-        raise UsageError("--store and --every go together", "Give both, or neither.")
-    if not tbox and store is None:
-        raise UsageError("no ontology is given", "Give --tbox, or --store with --every.")
+    )
     asked = ConsistencySettings(
         **{name: options.pop(name) for name in ("start", "end", "batch")},
         allow=feed.allow,

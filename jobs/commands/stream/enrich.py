@@ -17,6 +17,7 @@ from shiq.jobs.commands.options import (
     field_option,
     field_options,
     heap_option,
+    refuse_first,
 )
 from shiq.jobs.commands.places import READS, GuardedCommand, InputParameter
 from shiq.jobs.commands.stream.options import (
@@ -96,42 +97,66 @@ def enrich(
     contradicts, but some was not decided; 2 usage; 4 operational.
     """
     rows = RowSettings(**{name: options.pop(name) for name in declared_names(RowSettings)})
-    if feed.engine == "spark" and rows.window is not None:
-        raise UsageError(
-            "windows are not supported on Spark", "Leave out --engine spark, or --window."
+    is_on_spark, is_windowed = feed.engine == "spark", rows.window is not None
+    refuse_first(
+        (
+            (
+                is_on_spark and is_windowed,
+                UsageError(
+                    "windows are not supported on Spark", "Leave out --engine spark, or --window."
+                ),
+            ),
+            (
+                is_on_spark and (rows.explain or rows.timings or static_follow),
+                UsageError(
+                    "--explain, --timings and --static-follow are not supported on Spark",
+                    "Leave out --engine spark, or these.",
+                ),
+            ),
+            (
+                (store is None) == (not tbox),
+                UsageError("name the ontology by --tbox, or a store by --store", "One of the two."),
+            ),
+            (
+                prefill and mapping is None,
+                UsageError(
+                    "--prefill needs a mapping, which says what events there can be",
+                    "Give it by --mapping.",
+                ),
+            ),
+            (
+                mapping is not None and feed.format == "jsonld",
+                UsageError(
+                    "JSON-LD needs no mapping, it says what its records mean",
+                    "Leave out --mapping, or --format.",
+                ),
+            ),
+            (
+                stream is not None and mapping is None,
+                UsageError(
+                    "--stream names a logical source of a mapping", "Give the mapping by --mapping."
+                ),
+            ),
+            (
+                rows.slide != 1 and not is_windowed,
+                UsageError(
+                    "--slide is the distance between windows", "Give their width by --window."
+                ),
+            ),
+            (
+                rows.explain and is_windowed,
+                UsageError(
+                    "--explain works on single events, not on windows",
+                    "Leave out --window, or --explain.",
+                ),
+            ),
         )
-    if feed.engine == "spark" and (rows.explain or rows.timings or static_follow):
-        raise UsageError(
-            "--explain, --timings and --static-follow are not supported on Spark",
-            "Leave out --engine spark, or these.",
-        )
-    if (store is None) == (not tbox):
-        raise UsageError("name the ontology by --tbox, or a store by --store", "One of the two.")
+    )
     told = {
         name.replace("_", "-"): str(options[name])
         for name in ("policy", "capacity", "most_bytes", "static_types")
     }
     settings = {**told, "only": ", ".join(rows.only)}
-    if prefill and mapping is None:
-        raise UsageError(
-            "--prefill needs a mapping, which says what events there can be",
-            "Give it by --mapping.",
-        )
-    if mapping is not None and feed.format == "jsonld":
-        raise UsageError(
-            "JSON-LD needs no mapping, it says what its records mean",
-            "Leave out --mapping, or --format.",
-        )
-    if stream is not None and mapping is None:
-        raise UsageError(
-            "--stream names a logical source of a mapping", "Give the mapping by --mapping."
-        )
-    if rows.slide != 1 and rows.window is None:
-        raise UsageError("--slide is the distance between windows", "Give their width by --window.")
-    if rows.explain and rows.window is not None:
-        raise UsageError(
-            "--explain works on single events, not on windows", "Leave out --window, or --explain."
-        )
     # Older checkpoints do not have those that say nothing by default.
     more = {"explain": ", ".join(rows.explain), "timings": rows.timings}
     more |= {"static-follow": static_follow}

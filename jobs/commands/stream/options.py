@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -275,7 +275,7 @@ def stream_options(
             else field_option(StreamArguments, name, **changes.get(name, {}))
             for name in names
         )
-        return with_options(call, (*made, _summary_options))
+        return with_options(cast(F, call), (*made, _summary_options))
 
     return decorate
 
@@ -377,7 +377,7 @@ def plan_options(command: F) -> F:
         return command(rates=_read_rates(rates), **given)
 
     return with_options(
-        call,
+        cast(F, call),
         (
             tbox_option,
             click.option(
