@@ -8,22 +8,21 @@ however many there are. The templates are in `jobs/templates/report`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Final
 
-from shiq.explanation import ConflictGroup, Labels
+from shiq.explanation import ConflictGroup, Labels, Pattern
+from shiq.inputs.reading import Place
 from shiq.jobs.pages import CHARACTERS, cut_text, render
 from shiq.jobs.reports.report import (
     CERTIFY,
     GATE,
     INDEX,
-    FilePlace,
     Report,
     ReportedConflict,
     ReportedLeftover,
-    ReportedLine,
     StatedFact,
 )
 from shiq.jobs.reports.statement_reader import (
@@ -84,37 +83,30 @@ def html_page(report: Report) -> str:
     return render("report/page.html", **values)
 
 
-@dataclass(frozen=True, slots=True)
-class PageSection:
-    """Section of the page. ``id``: its anchor and the name of its template; ``link``: its title in
-    the navigation.
+def _sections(report: Report) -> list[tuple[str, str, str]]:
+    """Select the sections of the page that have content in this report: (anchor and name of the
+    template, title in the navigation, title).
     """
-
-    id: str
-    link: str
-    title: str
-
-
-def _sections(report: Report) -> list[PageSection]:
-    """Select the sections of the page that have content in this report."""
     known = (
-        (PageSection("next", "What to do", "What to do next"), next_steps(report)),
-        (PageSection("causes", "Causes", "What contradicts what"), report.conflicts),
+        ("next", "What to do", "What to do next", next_steps(report)),
+        ("causes", "Causes", "What contradicts what", report.conflicts),
         (
-            PageSection("aside", "Set aside", "What was set aside"),
+            "aside",
+            "Set aside",
+            "What was set aside",
             report.lines_with_own_reason or report.tolerated_lines,
         ),
         (
-            PageSection(
-                "disputes", "Facts set aside before", "What contradicts facts set aside before"
-            ),
+            "disputes",
+            "Facts set aside before",
+            "What contradicts facts set aside before",
             report.document.get("disputes", ()),
         ),
-        (PageSection("same", "The same", "What becomes one and the same"), report.identities),
-        (PageSection("left", "Not understood", "What was not understood"), report.leftovers),
-        (PageSection("evidence", "Evidence", "Why this can be believed"), True),
+        ("same", "The same", "What becomes one and the same", report.identities),
+        ("left", "Not understood", "What was not understood", report.leftovers),
+        ("evidence", "Evidence", "Why this can be believed", True),
     )
-    return [section for section, content in known if content]
+    return [(id, link, title) for id, link, title, content in known if content]
 
 
 # --- head and foot --------------------------------------------------------------------------------
@@ -190,7 +182,7 @@ class PageFact:
 
     text: str
     triple: tuple[PageTerm, PageTerm, PageTerm] | None
-    places: tuple[FilePlace, ...] = ()
+    places: tuple[Place, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +207,7 @@ def _page_term(text: str, labels: Labels) -> PageTerm:
     )
 
 
-def _page_fact(text: str, labels: Labels, places: tuple[FilePlace, ...] = ()) -> PageFact:
+def _page_fact(text: str, labels: Labels, places: tuple[Place, ...] = ()) -> PageFact:
     """Convert a line of data for the page, with the files and lines where it was read."""
     line = read_line(text)
     if line is None:
@@ -258,42 +250,32 @@ class PageContradiction:
 
 
 @dataclass(frozen=True, slots=True)
-class CauseCard:
-    """Foldable part of the page with sample contradictions of one cause."""
-
-    samples: list[PageContradiction]
-    is_open: bool
-
-
-@dataclass(frozen=True, slots=True)
 class PageCause:
     """Cause (pattern of contradictions) as the page shows it. ``share``: number of its
-    contradictions, in percent of the most frequent cause; ``card``: samples, for the first causes
-    only.
+    contradictions, in percent of the most frequent cause; ``samples``: of the first causes only;
+    ``is_open``: whether they are unfolded at first.
     """
 
-    id: str
-    title: str
-    sentence: str
-    rule: str
+    pattern: Pattern
     number_of_conflicts: int
     share: float
-    card: CauseCard | None
+    samples: list[PageContradiction]
+    is_open: bool
 
     @property
     def name(self) -> str:
         """Title of the cause, or its sentence if it has no title."""
-        return self.title or self.sentence
+        return self.pattern.title or self.pattern.sentence
 
     @property
     def title_or_id(self) -> str:
         """Title of the cause, or its id without one."""
-        return self.title or self.id
+        return self.pattern.title or self.pattern.id
 
     @property
     def rule_text(self) -> str:
         """Text about the OWL 2 RL rule of the cause."""
-        return RULES.get(self.rule, "")
+        return RULES.get(self.pattern.rule, "")
 
 
 def _cause_values(report: Report) -> dict[str, Any]:
@@ -316,16 +298,15 @@ def _page_cause(report: Report, position: int, group: ConflictGroup, largest: in
     """Convert a group of contradictions for the page. ``largest``: number of contradictions of the
     most frequent cause.
     """
-    card = None
-    if position < CAUSES:
-        samples = [
-            _page_contradiction(report.conflict_at(i), report.labels)
-            for i in group.conflicts[: _number_of_samples(report, group)]
-        ]
-        card = CauseCard(samples, position < OPEN_CARDS or len(report.conflicts) <= OPEN_CARDS)
-    pattern, number = group.pattern, len(group.conflicts)
-    share = max(1.0, 100 * number / largest)
-    return PageCause(pattern.id, pattern.title, pattern.sentence, pattern.rule, number, share, card)
+    number = len(group.conflicts)
+    shown = group.conflicts[: _number_of_samples(report, group)] if position < CAUSES else ()
+    return PageCause(
+        group.pattern,
+        number,
+        max(1.0, 100 * number / largest),
+        [_page_contradiction(report.conflict_at(i), report.labels) for i in shown],
+        position < OPEN_CARDS or len(report.conflicts) <= OPEN_CARDS,
+    )
 
 
 def _number_of_samples(report: Report, group: ConflictGroup) -> int:
@@ -361,41 +342,6 @@ def _page_contradiction(found: ReportedConflict, labels: Labels) -> PageContradi
 # --- lines of the batch ---------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class PageLine:
-    """Line of the batch that was set aside, with the reason, as the page shows it."""
-
-    place: FilePlace
-    fact: PageFact
-    reason: str
-    conflicts: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PageIdentity:
-    """Individuals that the batch makes equal, with the facts and axioms from which that follows."""
-
-    individuals: list[PageTerm]
-    insertions: list[PageFact]
-    base: list[PageFact]
-    axioms: list[str]
-
-
-@dataclass(frozen=True, slots=True)
-class PageLeftover:
-    """Statement that was not understood, as the page shows it. Names are shown by the ends of their
-    IRIs, since labels would hide a misspelling; malformed text is shown as it is.
-    """
-
-    place: FilePlace
-    message: list[str | PageTerm]
-    number: int
-    line: PageFact
-    hint: list[str | PageTerm]
-    kind: str
-    blocks: bool
-
-
 def _line_values(report: Report) -> dict[str, Any]:
     """Values of the page's section about lines in quarantine."""
     leftovers = sorted(report.leftovers, key=lambda left: not left.blocks)
@@ -406,10 +352,13 @@ def _line_values(report: Report) -> dict[str, Any]:
             for i in group.conflicts[: _number_of_samples(report, group)]
         },
         "singled_out": [
-            _page_line(line, report.labels) for line in report.lines_with_own_reason[:ROWS]
+            (line, _page_fact(line.text, report.labels))
+            for line in report.lines_with_own_reason[:ROWS]
         ],
         "number_singled_out": len(report.lines_with_own_reason),
-        "tolerated": [_page_line(line, report.labels) for line in report.tolerated_lines[:ROWS]],
+        "tolerated": [
+            (line, _page_fact(line.text, report.labels)) for line in report.tolerated_lines[:ROWS]
+        ],
         "number_tolerated": len(report.tolerated_lines),
         "identities": [_page_identity(raw, report.labels) for raw in report.identities[:ROWS]],
         "number_of_identities": len(report.identities),
@@ -419,34 +368,31 @@ def _line_values(report: Report) -> dict[str, Any]:
     }
 
 
-def _page_line(line: ReportedLine, labels: Labels) -> PageLine:
-    """Convert a line in quarantine for the page."""
-    return PageLine(line.place, _page_fact(line.text, labels), line.reason, line.conflicts)
+def _page_identity(raw: Mapping[str, Any], labels: Labels) -> dict[str, list[Any]]:
+    """Convert the JSON about individuals that the batch makes equal, with the facts and axioms from
+    which that follows, for the page.
+    """
+    forms: Mapping[str, Callable[[str, Labels], Any]] = {
+        "individuals": _page_term,
+        "insertions": _page_fact,
+        "base": _page_fact,
+        "axioms": manchester_text,
+    }
+    return {
+        name: [form(text, labels) for text in raw[name][:FACTS]] for name, form in forms.items()
+    }
 
 
-def _page_identity(raw: Mapping[str, Any], labels: Labels) -> PageIdentity:
-    """Convert the JSON about individuals that the batch makes equal for the page."""
-    return PageIdentity(
-        [_page_term(text, labels) for text in raw["individuals"][:FACTS]],
-        [_page_fact(text, labels) for text in raw["insertions"][:FACTS]],
-        [_page_fact(text, labels) for text in raw["base"][:FACTS]],
-        [manchester_text(text, labels) for text in raw["axioms"][:FACTS]],
-    )
-
-
-def _page_leftover(left: ReportedLeftover) -> PageLeftover:
-    """Convert a statement that was not understood for the page."""
+def _page_leftover(
+    left: ReportedLeftover,
+) -> tuple[ReportedLeftover, list[str | PageTerm], PageFact, list[str | PageTerm]]:
+    """Return a statement that was not understood with its message, line and hint for the page.
+    Names are shown by the ends of their IRIs, since labels would hide a misspelling; malformed text
+    is shown as it is.
+    """
     names = Labels(terms=_IRI.findall(f"{left.message} {left.hint} {left.text}"))
     line = PageFact(left.text, None) if left.kind == "malformed" else _page_fact(left.text, names)
-    return PageLeftover(
-        left.place,
-        _split_at_names(left.message, names),
-        left.number,
-        line,
-        _split_at_names(left.hint, names),
-        left.kind,
-        left.blocks,
-    )
+    return left, _split_at_names(left.message, names), line, _split_at_names(left.hint, names)
 
 
 # --- evidence -------------------------------------------------------------------------------------

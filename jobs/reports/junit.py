@@ -38,9 +38,10 @@ def junit(report: Report) -> str:
         )
         failure.text = samples + (f"\n\n… and {n - SAMPLES:,} more" if n > SAMPLES else "")
     if report.verdict is Verdict.INCONSISTENT and not report.causes:
-        _add_failure(
-            suite, "contradictions that were not explained", headline(report), summary(report)
-        )
+        case = _add_case(suite, "contradictions that were not explained", "contradiction")
+        message = escape_invisible(headline(report))
+        failure = SubElement(case, "failure", message=message, type="contradiction")
+        failure.text = escape_invisible(summary(report))
     if report.verdict is Verdict.UNDETERMINED:
         _add_errors(suite, report)
     if not len(suite):
@@ -78,17 +79,6 @@ def junit(report: Report) -> str:
 def _add_case(suite: Element, name: str, of: str) -> Element:
     """Add a test case to ``suite``. ``of``: the class name under which it is listed."""
     return SubElement(suite, "testcase", name=name, classname=f"shiq.{of}")
-
-
-def _add_failure(suite: Element, name: str, message: str, text: str) -> None:
-    """Add a failure to a test case."""
-    failure = SubElement(
-        _add_case(suite, name, "contradiction"),
-        "failure",
-        message=escape_invisible(message),
-        type="contradiction",
-    )
-    failure.text = escape_invisible(text)
 
 
 def _add_errors(suite: Element, report: Report) -> None:

@@ -165,8 +165,6 @@ def _lines_about(source: FileSource, subjects: set[str]) -> Iterator[tuple[int, 
     """Read from a line-based file the triples whose subject is in ``subjects``, each with its line
     number. Only lines that seem to match are parsed.
     """
-    if not subjects:
-        return
     plain = {subject.encode() for subject in subjects}
     with source.open() as stream:
         for number, line in enumerate(stream, 1):
@@ -234,6 +232,5 @@ def _without_scope(triple: Triple, scope: str) -> Triple:
 
 def _parse_triple(text: bytes) -> Triple | None:
     """Parse an N-Triples line; None if it is empty. Raises: SyntaxError, ValueError."""
-    for quad in ox.parse(input=text, format=ox.RdfFormat.N_QUADS):
-        return str(quad.subject), str(quad.predicate), str(quad.object)
-    return None
+    quad = next(iter(ox.parse(input=text, format=ox.RdfFormat.N_QUADS)), None)
+    return (str(quad.subject), str(quad.predicate), str(quad.object)) if quad else None

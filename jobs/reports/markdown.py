@@ -8,7 +8,7 @@ from typing import Final
 
 from shiq.explanation import Labels
 from shiq.jobs.pages import escape_and_cut
-from shiq.jobs.reports.report import Report, ReportedConflict, StatedFact
+from shiq.jobs.reports.report import Report, ReportedConflict
 from shiq.jobs.reports.statement_reader import manchester_text
 from shiq.jobs.reports.words import (
     answer_word,
@@ -89,18 +89,14 @@ def _sample_lines(found: ReportedConflict, labels: Labels) -> list[str]:
     lines = [_escape_markdown(found.sentence), ""]
     for title, facts in (("new", found.insertions), ("known", found.base)):
         lines += [
-            f"* {title}: {_code_span(fact.text)}{_place_text(fact)}"
+            f"* {title}: {_code_span(fact.text)}"
+            + (f" at {_code_span(str(fact.places[0]))}" if fact.places else "")
             for fact in facts[:CAUSES_WITH_SAMPLE]
         ]
     return lines + [
         f"* rule: {_code_span(manchester_text(axiom, labels))}"
         for axiom in found.axioms[:CAUSES_WITH_SAMPLE]
     ]
-
-
-def _place_text(fact: StatedFact) -> str:
-    """Text with the file and line where a fact was read."""
-    return f" at {_code_span(str(fact.places[0]))}" if fact.places else ""
 
 
 def _quarantine_section(report: Report) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any
 from shiq.answers.result import Conflict
 from shiq.answers.verdict import INFORMATIVE, Verdict
 from shiq.explanation import ConflictGroup, ExplainedConflicts, Labels
+from shiq.inputs.reading import Place
 from shiq.jobs.reports.statement_reader import read_conflict
 
 CHECK, CERTIFY, INDEX, GATE = "check", "certify", "index", "gate"
@@ -23,31 +24,11 @@ FAIL = "fail"
 
 
 @dataclass(frozen=True, slots=True)
-class FilePlace:
-    """File and line where a fact was read. ``line``: 1-based, 0 if only the file is known;
-    ``column``: of a table.
-    """
-
-    source: str
-    line: int = 0
-    column: str = ""
-
-    def __str__(self) -> str:
-        line = f"{self.source}:{self.line}" if self.line else self.source
-        return f"{line}, column {self.column}" if self.column else line
-
-    @classmethod
-    def from_json(cls, raw: Mapping[str, Any]) -> FilePlace:
-        """Read file and line from an object of a JSON answer."""
-        return cls(raw.get("source", ""), raw.get("line", 0), raw.get("column", ""))
-
-
-@dataclass(frozen=True, slots=True)
 class StatedFact:
     """Assertion as an N-Triples line, with the files and lines where it was read."""
 
     text: str
-    places: tuple[FilePlace, ...] = ()
+    places: tuple[Place, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +56,7 @@ class ReportedLine:
     1.
     """
 
-    place: FilePlace
+    place: Place
     text: str
     reason: str
     conflicts: tuple[int, ...] = ()
@@ -91,7 +72,7 @@ class ReportedLeftover:
 
     kind: str
     message: str
-    place: FilePlace
+    place: Place
     text: str
     hint: str
     count: int
@@ -157,11 +138,6 @@ class Report:
         """
         return tuple(x for x in self.quarantined_lines if x.reason != WITH_THE_BATCH)
 
-    @property
-    def culprit_count(self) -> int:
-        """Number of different facts of the batch that take part in contradictions."""
-        return len({line for conflict in self.conflicts for line in conflict["insertions"]})
-
     def conflict_at(self, place: int) -> ReportedConflict:
         """Read the conflict at a position of ``conflicts``."""
         raw = self.conflicts[place]
@@ -221,21 +197,26 @@ def policy_effect(raw: Mapping[str, Any]) -> str:
     return str(raw.get("judgement", {}).get("effect", FAIL))
 
 
+def _read_place(raw: Mapping[str, Any]) -> Place:
+    """Read file, line and columns of a table from an object of a JSON answer."""
+    return Place(raw.get("source", ""), raw.get("line", 0), column=raw.get("column", ""))
+
+
 def _read_line(raw: Mapping[str, Any]) -> ReportedLine:
     """Read a line in quarantine from its JSON."""
     reason = f"{raw['reason']} ({raw['hint']})" if raw.get("hint") else raw["reason"]
     return ReportedLine(
-        FilePlace.from_json(raw), raw["text"], reason, tuple(n + 1 for n in raw["conflicts"])
+        _read_place(raw), raw["text"], reason, tuple(n + 1 for n in raw["conflicts"])
     )
 
 
 def _read_conflict(raw: Mapping[str, Any], number: int, sentence: str) -> ReportedConflict:
     """Read a conflict from its JSON."""
-    places: dict[tuple[str, int], list[FilePlace]] = {}
+    places: dict[tuple[str, int], list[Place]] = {}
     for found in raw.get("locations", ()):
-        places.setdefault((found["side"], found["index"]), []).append(FilePlace.from_json(found))
+        places.setdefault((found["side"], found["index"]), []).append(_read_place(found))
     for i, known in enumerate(raw.get("places", ())):
-        told = [FilePlace.from_json(x) for x in known if x.get("source")]
+        told = [_read_place(x) for x in known if x.get("source")]
         if told:
             places.setdefault(("insertions", i), told)
 
@@ -261,7 +242,7 @@ def _read_leftover(raw: Mapping[str, Any], allowed: Sequence[str]) -> ReportedLe
     return ReportedLeftover(
         raw["kind"],
         raw["message"],
-        FilePlace(raw.get("source", ""), raw.get("line", 0)),
+        Place(raw.get("source", ""), raw.get("line", 0)),
         raw.get("text", ""),
         raw.get("hint", ""),
         raw.get("count", 1),

@@ -19,9 +19,9 @@ from urllib.parse import quote
 
 from shiq.answers.verdict import KINDS, Verdict
 from shiq.explanation import ConflictGroup
+from shiq.inputs.reading import Place
 from shiq.jobs.pages import escape_and_cut, escape_invisible
 from shiq.jobs.reports.report import (
-    FilePlace,
     Report,
     ReportedConflict,
     ReportedLeftover,
@@ -227,13 +227,18 @@ def _conflict_result(found: ReportedConflict, rule: str, index: int) -> dict[str
     new = [*_sarif_locations(found.insertions)]
     old = [*_sarif_locations(found.base)]
     main = (new or old)[:1]
+    suppression = {
+        "kind": "external",
+        "status": "accepted",
+        "justification": _message_text(" ".join(found.remarks)),
+    }
     related = [*(new or old)[1:], *(old if new else [])][:_RELATED]
     return {
         "ruleId": rule,
         "ruleIndex": index,
         "level": _LEVELS.get(found.effect, "error"),
         "message": {"text": _message_text(found.sentence)},
-        **({"suppressions": [_suppression(found)]} if found.effect in ("waived", "known") else {}),
+        **({"suppressions": [suppression]} if found.effect in ("waived", "known") else {}),
         **({"locations": main} if main else {}),
         **(
             {"relatedLocations": [{"id": i, **place} for i, place in enumerate(related)]}
@@ -263,15 +268,6 @@ def _hash_texts(parts: Iterable[str]) -> str:
     return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _suppression(found: ReportedConflict) -> dict[str, Any]:
-    """SARIF suppression of a contradiction that a policy or ledger tolerates."""
-    return {
-        "kind": "external",
-        "status": "accepted",
-        "justification": _message_text(" ".join(found.remarks)),
-    }
-
-
 def _leftover_result(left: ReportedLeftover, index: int) -> dict[str, Any]:
     """SARIF result for a leftover. ``index``: position of its rule."""
     kind = f"leftover/{left.kind}"
@@ -295,7 +291,7 @@ def _sarif_locations(facts: Iterable[StatedFact]) -> Iterable[dict[str, Any]]:
     return (_sarif_location(place, fact.text) for fact in facts for place in fact.places)
 
 
-def _sarif_location(place: FilePlace, text: str) -> dict[str, Any]:
+def _sarif_location(place: Place, text: str) -> dict[str, Any]:
     """SARIF location of one file and line, with the fact's ``text``."""
     region = (
         {"region": {"startLine": place.line, "snippet": {"text": _message_text(text)}}}

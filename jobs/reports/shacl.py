@@ -18,7 +18,6 @@ import pyoxigraph as ox
 
 from shiq.answers.verdict import Verdict
 from shiq.jobs.reports.report import (
-    FilePlace,
     Report,
     ReportedConflict,
     ReportedLeftover,
@@ -47,6 +46,8 @@ _METRICS: Final = {
 }
 _Term: TypeAlias = ox.NamedNode | ox.BlankNode | ox.Literal | ox.Triple
 _Values: TypeAlias = list[tuple[str, _Term]]
+#: A triple: subject, prefixed name of the property, value.
+_Row: TypeAlias = tuple[ox.NamedNode | ox.BlankNode, str, _Term]
 _REPORT, _RUN = ox.BlankNode("report"), ox.BlankNode("run")
 #: What may be an input of a run, by its name in the answer.
 _INPUTS: Final = ("store", "tbox", "abox", "ontology", "insertions", "deletions", "changes")
@@ -54,32 +55,35 @@ _INPUTS: Final = ("store", "tbox", "abox", "ontology", "insertions", "deletions"
 
 def shacl(report: Report) -> str:
     """Render ``report`` as a SHACL validation report in Turtle."""
-    quads = _report_triples(report)
-    written = ox.serialize(dict.fromkeys(quads), format=ox.RdfFormat.TURTLE, prefixes=PREFIXES)
+    triples = (
+        ox.Triple(subject, _expand_name(name), value)
+        for subject, name, value in _report_rows(report)
+    )
+    written = ox.serialize(dict.fromkeys(triples), format=ox.RdfFormat.TURTLE, prefixes=PREFIXES)
     return (written or b"").decode("utf-8")
 
 
-def _report_triples(report: Report) -> Iterator[ox.Triple]:
+def _report_rows(report: Report) -> Iterator[_Row]:
     """Triples of the whole validation report."""
     results = [*_conflict_results(report), *_undetermined_results(report)]
     conforms = report.verdict is Verdict.CONSISTENT and not results
-    yield _make_triple(_REPORT, "rdf:type", _expand_name("sh:ValidationReport"))
-    yield _make_triple(_REPORT, "sh:conforms", ox.Literal(conforms))
-    yield _make_triple(_REPORT, "shiq:verdict", ox.Literal(report.verdict.value))
-    yield _make_triple(
-        _REPORT, "rdfs:label", _make_literal(f"{headline(report)} {summary(report)}".strip())
-    )
+    label = _make_literal(f"{headline(report)} {summary(report)}".strip())
     nodes = [ox.BlankNode(f"result{number}") for number in range(len(results))]
-    for node in nodes:
-        yield _make_triple(_REPORT, "sh:result", node)
+    head: list[_Row] = [
+        (_REPORT, "rdf:type", _expand_name("sh:ValidationReport")),
+        (_REPORT, "sh:conforms", ox.Literal(conforms)),
+        (_REPORT, "shiq:verdict", ox.Literal(report.verdict.value)),
+        (_REPORT, "rdfs:label", label),
+        *((_REPORT, "sh:result", node) for node in nodes),
+    ]
+    yield from head
     for node, (focus, values) in zip(nodes, results):
-        yield _make_triple(node, "rdf:type", _expand_name("sh:ValidationResult"))
-        yield _make_triple(node, "sh:focusNode", focus)
-        for name, value in values:
-            yield _make_triple(node, name, value)
+        yield node, "rdf:type", _expand_name("sh:ValidationResult")
+        yield node, "sh:focusNode", focus
+        yield from ((node, name, value) for name, value in values)
     for place in range(len(report.conflicts)):
-        yield from _conflict_triples(report.conflict_at(place))
-    yield from _run_triples(report)
+        yield from _conflict_rows(report.conflict_at(place))
+    yield from _run_rows(report)
 
 
 def _conflict_results(report: Report) -> Iterator[tuple[_Term, _Values]]:
@@ -98,7 +102,10 @@ def _conflict_results(report: Report) -> Iterator[tuple[_Term, _Values]]:
                             "sh:resultSeverity",
                             _expand_name(f"sh:{_SEVERITIES.get(found.effect, 'Info')}"),
                         ),
-                        ("sh:sourceConstraintComponent", _pattern_iri(group.pattern.id)),
+                        (
+                            "sh:sourceConstraintComponent",
+                            _expand_name(f"shiq:{quote(group.pattern.id, safe='')}"),
+                        ),
                         ("shiq:contradiction", _conflict_node(found)),
                     ],
                 )
@@ -148,53 +155,48 @@ def _plain_result(kind: str, message: str, severity: str) -> tuple[_Term, _Value
     ]
 
 
-def _conflict_triples(found: ReportedConflict) -> Iterator[ox.Triple]:
+def _conflict_rows(found: ReportedConflict) -> Iterator[_Row]:
     """Triples about a contradiction: its assertions and axioms, with the files and lines of the
     assertions.
     """
     node = _conflict_node(found)
-    yield _make_triple(node, "rdf:type", _expand_name("shiq:Contradiction"))
+    yield node, "rdf:type", _expand_name("shiq:Contradiction")
     for side, facts in (("insertion", found.insertions), ("baseAssertion", found.base)):
         for i, fact in enumerate(facts):
             member = ox.BlankNode(f"{node.value}-{side}{i}")
-            yield _make_triple(node, f"shiq:{side}", member)
-            yield _make_triple(member, "shiq:statement", _make_literal(fact.text))
+            yield node, f"shiq:{side}", member
+            yield member, "shiq:statement", _make_literal(fact.text)
             for place in fact.places:
-                yield from _place_triples(member, place)
+                yield member, "prov:hadPrimarySource", _source_iri(place.source)
+                if place.line:
+                    yield member, "shiq:line", ox.Literal(place.line)
     for axiom in found.axioms:
-        yield _make_triple(node, "shiq:axiom", _make_literal(axiom))
+        yield node, "shiq:axiom", _make_literal(axiom)
 
 
-def _place_triples(member: ox.BlankNode, place: FilePlace) -> Iterator[ox.Triple]:
-    """Triples about the file and line where an assertion of a contradiction was read."""
-    yield _make_triple(member, "prov:hadPrimarySource", _source_iri(place.source))
-    if place.line:
-        yield _make_triple(member, "shiq:line", ox.Literal(place.line))
-
-
-def _run_triples(report: Report) -> Iterator[ox.Triple]:
+def _run_rows(report: Report) -> Iterator[_Row]:
     """Triples about the run: a PROV activity with its inputs and its DQV measures."""
     version = report.request.get("shiq", "")
     agent = ox.NamedNode(f"urn:shiq:{quote(str(version))}")
-    yield _make_triple(_REPORT, "prov:wasGeneratedBy", _RUN)
-    yield _make_triple(_RUN, "rdf:type", _expand_name("prov:Activity"))
-    yield _make_triple(_RUN, "rdfs:label", ox.Literal(f"shiq {report.command}"))
-    yield _make_triple(_RUN, "prov:wasAssociatedWith", agent)
-    yield _make_triple(agent, "rdf:type", _expand_name("prov:SoftwareAgent"))
-    yield _make_triple(agent, "rdfs:label", ox.Literal(f"shiq {version}".strip()))
+    yield from (
+        (_REPORT, "prov:wasGeneratedBy", _RUN),
+        (_RUN, "rdf:type", _expand_name("prov:Activity")),
+        (_RUN, "rdfs:label", ox.Literal(f"shiq {report.command}")),
+        (_RUN, "prov:wasAssociatedWith", agent),
+        (agent, "rdf:type", _expand_name("prov:SoftwareAgent")),
+        (agent, "rdfs:label", ox.Literal(f"shiq {version}".strip())),
+    )
     if made := report.request.get("made"):
         ended = ox.Literal(str(made), datatype=_expand_name("xsd:dateTime"))
-        yield _make_triple(_RUN, "prov:endedAtTime", ended)
-        yield _make_triple(_REPORT, "prov:generatedAtTime", ended)
+        yield _RUN, "prov:endedAtTime", ended
+        yield _REPORT, "prov:generatedAtTime", ended
     inputs = {name: list(_input_names(report.request.get(name))) for name in _INPUTS}
     for name in dict.fromkeys(name for names in inputs.values() for name in names):
-        yield _make_triple(_RUN, "prov:used", _source_iri(name))
-        yield _make_triple(_source_iri(name), "rdf:type", _expand_name("prov:Entity"))
-    snapshot = report.result.get("snapshot")
-    if snapshot:
-        yield _make_triple(_RUN, "shiq:snapshot", ox.Literal(int(snapshot)))
+        yield _RUN, "prov:used", _source_iri(name)
+        yield _source_iri(name), "rdf:type", _expand_name("prov:Entity")
+    if snapshot := report.result.get("snapshot"):
+        yield _RUN, "shiq:snapshot", ox.Literal(int(snapshot))
     judged = next(filter(None, map(inputs.get, ("insertions", "changes", "abox", "ontology"))), [])
-    batch = list(map(_source_iri, judged))
     counts = {
         "contradictions": len(report.conflicts) + report.unexplained_count,
         "insertions": int(report.statistics.get("insertions", 0)),
@@ -202,25 +204,22 @@ def _run_triples(report: Report) -> Iterator[ox.Triple]:
     }
     for name, definition in _METRICS.items():
         metric, measure = _expand_name(f"shiq:{name}"), ox.BlankNode(f"measure-{name}")
-        yield _make_triple(metric, "rdf:type", _expand_name("dqv:Metric"))
-        yield _make_triple(metric, "skos:definition", ox.Literal(definition, language="en"))
-        yield _make_triple(metric, "dqv:expectedDataType", _expand_name("xsd:integer"))
-        yield _make_triple(measure, "rdf:type", _expand_name("dqv:QualityMeasurement"))
-        yield _make_triple(measure, "dqv:isMeasurementOf", metric)
-        yield _make_triple(measure, "dqv:value", ox.Literal(counts[name]))
-        yield _make_triple(measure, "prov:wasGeneratedBy", _RUN)
-        for source in batch:
-            yield _make_triple(measure, "dqv:computedOn", source)
+        rows: list[_Row] = [
+            (metric, "rdf:type", _expand_name("dqv:Metric")),
+            (metric, "skos:definition", ox.Literal(definition, language="en")),
+            (metric, "dqv:expectedDataType", _expand_name("xsd:integer")),
+            (measure, "rdf:type", _expand_name("dqv:QualityMeasurement")),
+            (measure, "dqv:isMeasurementOf", metric),
+            (measure, "dqv:value", ox.Literal(counts[name])),
+            (measure, "prov:wasGeneratedBy", _RUN),
+            *((measure, "dqv:computedOn", _source_iri(source)) for source in judged),
+        ]
+        yield from rows
 
 
 def _input_names(given: object) -> Iterable[str]:
     """Names of the inputs that a request lists under one key (one name or a list), as an iterable."""
     return (given,) if isinstance(given, str) else map(str, given or ())  # type: ignore[call-overload]
-
-
-def _make_triple(subject: ox.NamedNode | ox.BlankNode, name: str, value: _Term) -> ox.Triple:
-    """Make a triple whose predicate is the prefixed name ``name``."""
-    return ox.Triple(subject, _expand_name(name), value)
 
 
 def _make_literal(text: str) -> ox.Literal:
@@ -232,11 +231,6 @@ def _expand_name(name: str) -> ox.NamedNode:
     """Expand a prefixed name to its IRI."""
     prefix, _, local = name.partition(":")
     return ox.NamedNode(PREFIXES[prefix] + local)
-
-
-def _pattern_iri(pattern: str) -> ox.NamedNode:
-    """IRI of a conflict pattern."""
-    return _expand_name(f"shiq:{quote(pattern, safe='')}")
 
 
 def _conflict_node(found: ReportedConflict) -> ox.BlankNode:

@@ -189,7 +189,7 @@ def _findings_text(report: Report) -> str:
         said += f" with {pluralize(len(report.causes), 'cause')}"
     said = f"{'At least ' if report.unexplained_count or not report.result.get('conflicts_complete', True) else ''}{said} "
     said += "was found" if n == 1 else "were found"
-    culprits = report.culprit_count
+    culprits = len({line for conflict in report.conflicts for line in conflict["insertions"]})
     if culprits:
         said += (
             f"; {pluralize(culprits, 'inserted fact')} {'takes' if culprits == 1 else 'take'} part in "
@@ -275,7 +275,7 @@ def _steps_if_inconsistent(report: Report) -> tuple[NextStep, ...]:
         ),
         NextStep(
             "If an old fact is wrong: put it into a file of deletions, which come first.",
-            _deletion_command(report),
+            shlex.join([*_command_line(report, CHECK), "--delete", "wrong.nt"]),
         ),
     ]
     if report.request.get("store"):
@@ -490,11 +490,6 @@ def _command_line(report: Report, command: str, insertions: str = "") -> list[st
     for value in () if insertions else about.get("deletions") or ():
         found += ["--delete", str(value)]
     return found if about else ["shiq", command, "--store", "DIR", "--insert", "FILE"]
-
-
-def _deletion_command(report: Report) -> str:
-    """Command line to suggest: a check with a file of deletions."""
-    return shlex.join([*_command_line(report, CHECK), "--delete", "wrong.nt"])
 
 
 # --- parts ----------------------------------------------------------------------------------------
