@@ -143,7 +143,8 @@ class DeltaAppender:
         wrong = [
             f"{field.name} {field.type}"
             for field in schema
-            if not _has_same_type(field, there.get(field.name))
+            if field.name not in there
+            or delta_schema(pa.schema([there[field.name]])).field(0).type != field.type
         ]
         wrong += [
             f"no {name}"
@@ -218,8 +219,3 @@ class DeltaAppender:
             raise OperationalError(
                 f"{self.path}: not a readable Delta table ({error})", "Name another one."
             ) from error
-
-
-def _has_same_type(field: pa.Field, there: pa.Field | None) -> bool:
-    """Decide whether the table's column ``there`` (None: no such column) has the type of ``field``."""
-    return there is not None and delta_schema(pa.schema([there])).field(0).type == field.type

@@ -27,6 +27,7 @@ from shiq.jobs.gate.lines import (
     triple_key,
 )
 from shiq.model import OWL, RDF
+from shiq.partition import Partition
 from shiq.rdf.vocabulary import (
     AXIOM_NODES,
     FILLERS,
@@ -70,22 +71,18 @@ class LinkedLines:
     """
 
     def __init__(self, lines: Sequence[Line]) -> None:
-        self._parent = list(range(len(lines)))
         nodes = {
-            _scoped_node(line, line.triple[0])
+            _scoped_term(line.file, line.triple[0])
             for line in lines
             if line.triple and _is_about_structure_node(*line.triple)
         }
         first: dict[Hashable, int] = {}
+        self._groups = Partition[int]()
         for i, line in enumerate(lines):
             for key in _link_keys(line, nodes):
-                self._unite(i, first.setdefault(key, i))
-        members: dict[int, list[int]] = {}
-        for i in range(len(lines)):
-            members.setdefault(self.representative(i), []).append(i)
-        self._members = {
-            root: frozenset(found) for root, found in members.items() if len(found) > 1
-        }
+                if (other := first.setdefault(key, i)) != i:
+                    self._groups.union(i, other)
+        self._members = {least: frozenset(found) for least, found in self._groups.classes()}
 
     def group_of(self, line: int) -> frozenset[int]:
         """Indices of the lines in the group of ``line``, itself included."""
@@ -96,23 +93,8 @@ class LinkedLines:
         return frozenset().union(*map(self.group_of, lines))
 
     def representative(self, i: int) -> int:
-        """Least index of a line in the group of line ``i`` (union-find)."""
-        parent = self._parent
-        while parent[i] != i:
-            parent[i] = i = parent[parent[i]]
-        return i
-
-    def _unite(self, i: int, j: int) -> None:
-        """Merge the groups of lines ``i`` and ``j``."""
-        i, j = self.representative(i), self.representative(j)
-        self._parent[max(i, j)] = min(i, j)
-
-
-def is_structure_line(line: Line) -> bool:
-    """Decide whether a line's triple uses OWL's vocabulary, so that it may be one of several
-    triples of an OWL expression or axiom.
-    """
-    return line.triple is not None and _is_part_of_structure(*line.triple[1:])
+        """Least index of a line in the group of line ``i``."""
+        return self._groups.find(i)
 
 
 def _link_keys(line: Line, nodes: set[Hashable]) -> Iterator[Hashable]:
@@ -124,17 +106,10 @@ def _link_keys(line: Line, nodes: set[Hashable]) -> Iterator[Hashable]:
     yield triple_key(line)
     subject, predicate, value = line.triple
     for term, is_own in ((subject, True), (value, False)):
-        if (node := _scoped_node(line, term)) in nodes and (
+        if (node := _scoped_term(line.file, term)) in nodes and (
             term.startswith("_:") or _is_about_named_node(predicate, value, is_own)
         ):
             yield node
-
-
-def _scoped_node(line: Line, term: str) -> Hashable:
-    """Key of the node ``term`` within the batch; for a blank node it includes the index of the
-    line's file.
-    """
-    return (line.file, term) if term.startswith("_:") else term
 
 
 def _is_about_structure_node(subject: str, predicate: str, value: str) -> bool:
@@ -251,7 +226,11 @@ class GateBatch:
     @cached_property
     def _structure_lines(self) -> Sequence[int]:
         """Indices of the lines that may belong to an OWL expression or axiom of several triples."""
-        return [i for i, line in enumerate(self.lines) if is_structure_line(line)]
+        return [
+            i
+            for i, line in enumerate(self.lines)
+            if line.triple and _is_part_of_structure(*line.triple[1:])
+        ]
 
     def lines_stating(
         self, assertion: AssertionLines, inside: Collection[int], places: Collection[Place] = ()
@@ -400,6 +379,6 @@ class GateBatch:
         return found
 
 
-def _scoped_term(file: int, term: str) -> object:
+def _scoped_term(file: int, term: str) -> Hashable:
     """Key of ``term`` within the batch; for a blank node it includes the index of its file."""
     return (file, term) if term.startswith("_:") else term

@@ -22,7 +22,7 @@ from shiq.jobs.gate.batch import AssertionLines, GateBatch
 from shiq.jobs.gate.lines import Line, Triple, read_result_triple
 from shiq.jobs.gate.waivers import KNOWN, WAIVED, Judgement, Policy
 from shiq.jobs.hitting_sets import smallest_hitting_set
-from shiq.model import Assertion, TBox
+from shiq.model import TBox
 from shiq.model.ntriples import assertion_lines
 
 #: What is set aside of conflicts: all insertions of each, since nothing tells which is the wrong
@@ -243,7 +243,9 @@ def find_ledger_conflicts(
                 "".join(f"{' '.join(triple)} .\n" for triple in triples), encoding="utf-8"
             )
         found = certify(tbox, list(map(str, files)), reasoner=reasoner).conflicts
-    is_new = [[_is_stated_by(a, said) for a in c.base_values] for c in found]
+    is_new = [
+        [read_result_triple(assertion_lines(a)[0]) in said for a in c.base_values] for c in found
+    ]
     return tuple(
         Conflict(
             tuple(compress(c.base_values, of_batch)),
@@ -253,11 +255,6 @@ def find_ledger_conflicts(
         for c, of_batch in zip(found, is_new)
         if any(of_batch) and not all(of_batch)
     )
-
-
-def _is_stated_by(assertion: Assertion, triples: Collection[Triple]) -> bool:
-    """Decide whether one of ``triples`` states ``assertion``."""
-    return read_result_triple(assertion_lines(assertion)[0]) in triples
 
 
 def _ledger_triples(aside: QuarantinedAssertion) -> list[Triple]:

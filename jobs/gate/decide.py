@@ -335,7 +335,13 @@ class _GateRun:
         deliver: called with the answer before the commit; returns the answer as delivered.
         """
         if self.question.settings.mode == "split":
-            self._remove_malformed()
+            self._remove_lines(
+                {
+                    i: SetAsideLine(x, f"not a triple: {x.problem}", kind="malformed")
+                    for i, x in enumerate(self.batch.lines)
+                    if x.problem
+                }
+            )
             self._remove_not_understood()
         delivered: list[GateAnswer] = []
 
@@ -398,17 +404,6 @@ class _GateRun:
         return None
 
     # --- what goes whatever else there is ---------------------------------------------------------
-
-    def _remove_malformed(self) -> None:
-        """Set malformed lines aside."""
-        lines = enumerate(self.batch.lines)
-        self._remove_lines(
-            {
-                i: SetAsideLine(x, f"not a triple: {x.problem}", kind="malformed")
-                for i, x in lines
-                if x.problem
-            }
-        )
 
     def _remove_lines(self, out: Mapping[int, SetAsideLine]) -> None:
         """Set the lines ``out`` aside, by index; with ``--unit row``, all lines of their rows too."""

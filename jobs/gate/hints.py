@@ -15,7 +15,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from shiq.answers.result import Result
 from shiq.answers.verdict import Verdict
 from shiq.api import Session
 from shiq.deadline import is_past, seconds_left
@@ -146,9 +145,7 @@ def add_hints(
         deadline = min(
             (time.monotonic() + seconds for seconds in _time_limits(options)), default=None
         )
-        holds = _CorrectionTrials(
-            gated, session, batch, deletions, options, deadline
-        ).are_consistent
+        holds = _correction_trials(gated, session, batch, deletions, options, deadline)
         progress = options.progress or (lambda *_: None)
         search.search_spellings(
             holds, partial(is_past, deadline), partial(progress, "looking for other spellings")
@@ -170,63 +167,45 @@ def _time_limits(options: Options) -> list[float]:
     ]
 
 
-class _CorrectionTrials:
-    """Trial checks: whether corrected lines would be consistent in place of the quarantined ones."""
+def _correction_trials(
+    gated: GateAnswer,
+    session: Session,
+    batch: GateBatch,
+    deletions: Sequence[object],
+    options: Options,
+    deadline: float | None,
+) -> AreConsistent:
+    """Make the trial check: whether the accepted lines are consistent together with corrected lines
+    and the other lines of the same conflicts.
+    """
+    settings = _trial_settings(options)
+    check = session.checker_above(gated.result, **settings)
+    gone = {x.line for x in gated.set_aside if x.kind != "batch"} | {
+        x.line for x in gated.tolerated
+    }
+    accepted = [i for i, line in enumerate(batch.lines) if line not in gone]
+    lines_of: dict[int, list[Line]] = {}
+    for row in gated.set_aside:
+        for n in row.conflicts:
+            lines_of.setdefault(n, []).append(row.line)
 
-    def __init__(
-        self,
-        gated: GateAnswer,
-        session: Session,
-        batch: GateBatch,
-        deletions: Sequence[object],
-        options: Options,
-        deadline: float | None,
-    ) -> None:
-        self._session, self._batch, self._deletions, self._deadline = (
-            session,
-            batch,
-            deletions,
-            deadline,
-        )
-        self._settings = _trial_settings(options)
-        self._check = session.checker_above(gated.result, **self._settings)
-        gone = {x.line for x in gated.set_aside if x.kind != "batch"} | {
-            x.line for x in gated.tolerated
-        }
-        self._accepted = [i for i, line in enumerate(batch.lines) if line not in gone]
-        self._lines_of: dict[int, list[Line]] = {}
-        for row in gated.set_aside:
-            for n in row.conflicts:
-                self._lines_of.setdefault(n, []).append(row.line)
-
-    def are_consistent(self, pairs: Sequence[tuple[SetAsideLine, Line]]) -> bool:
-        """Decide whether the accepted lines are consistent together with the corrected lines and
-        the other lines of the same conflicts.
-        """
+    def are_consistent(pairs: Sequence[tuple[SetAsideLine, Line]]) -> bool:
         others = dict.fromkeys(
-            other for x, _ in pairs for other in self._lines_of_same_conflicts(x)
+            other
+            for x, _ in pairs
+            for n in x.conflicts
+            for other in lines_of[n]
+            if other is not x.line
         )
         lines = [*others, *(line for _, line in pairs)]
-        if self._check is not None:
-            return self._is_consistent(
-                self._check(self._batch.check_inputs((), lines), seconds_left(self._deadline))
-            )
-        sources, timeout = (
-            self._batch.check_inputs(self._accepted, lines),
-            seconds_left(self._deadline),
-        )
-        return self._is_consistent(
-            self._session.check(sources, self._deletions, **self._settings, timeout=timeout)
-        )
-
-    def _lines_of_same_conflicts(self, row: SetAsideLine) -> Iterable[Line]:
-        """Other lines of the conflicts that the line takes part in."""
-        return (line for n in row.conflicts for line in self._lines_of[n] if line is not row.line)
-
-    @staticmethod
-    def _is_consistent(result: Result) -> bool:
-        """Is the verdict `consistent`?"""
+        if check is not None:
+            result = check(batch.check_inputs((), lines), seconds_left(deadline))
+        else:
+            sources, timeout = batch.check_inputs(accepted, lines), seconds_left(deadline)
+            result = session.check(sources, deletions, **settings, timeout=timeout)
         return result.verdict is Verdict.CONSISTENT
+
+    return are_consistent
 
 
 def _trial_settings(options: Options) -> dict[str, Any]:

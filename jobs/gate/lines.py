@@ -454,7 +454,12 @@ def _read_table(source: str | TableSource, file: int) -> tuple[list[Line], tuple
             key=lambda x: x.line,
         )
         lines = [
-            replace(_make_row_line(file, x, renamed), number=i, row=x.line, column=_column_name(x))
+            replace(
+                _make_row_line(file, x, renamed),
+                number=i,
+                row=x.line,
+                column=x.column if isinstance(x, Statement) else "",
+            )
             for i, x in enumerate(own, 1)
         ]
         for i, x in enumerate(joined, len(lines) + 1):
@@ -469,24 +474,13 @@ def _read_table(source: str | TableSource, file: int) -> tuple[list[Line], tuple
             )
         return lines, told
     if isinstance(source, TableSource) and source.kind in (TableKind.SPARK, TableKind.ARROW):
-        ordered = enumerate(sorted(rows, key=_row_sort_key), 1)
+        # By their own text, then by the key of their row in the source.
+        rows.sort(key=lambda x: (x.text, x.key if isinstance(x, Statement) else x.hint))
         return [
             replace(_make_row_line(file, x, renamed), number=i, unordered_row=x.line)
-            for i, x in ordered
+            for i, x in enumerate(rows, 1)
         ], told
     return [_make_row_line(file, x, renamed) for x in sorted(rows, key=lambda x: x.line)], told
-
-
-def _row_sort_key(x: Statement | Leftover) -> tuple[str, str]:
-    """Sort key of a statement or leftover of a table: its own text, then the key of its row in the
-    source.
-    """
-    return x.text, x.key if isinstance(x, Statement) else x.hint
-
-
-def _column_name(x: Statement | Leftover) -> str:
-    """Name of the table column that a statement or leftover was read from; "" if unknown."""
-    return x.column if isinstance(x, Statement) else ""
 
 
 def _make_row_line(file: int, x: Statement | Leftover, renamed: Callable[[str], str]) -> Line:

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -223,11 +224,12 @@ def open_target(name: str) -> RowTarget:
 
 @dataclass(frozen=True)
 class TableOutputs:
-    """Output tables of a gate for the rows of ``source``. ``store``: path or address of the store."""
+    """Output tables of a gate for the rows of ``source``, in the order in which they are written.
+    ``store``: path or address of the store.
+    """
 
     source: SourceRows
-    accepted_target: RowTarget | None
-    quarantine_target: RowTarget | None
+    targets: Mapping[str, RowTarget]
     store: StoreLocation
 
     def check(self) -> None:
@@ -235,10 +237,8 @@ class TableOutputs:
         UsageError, OperationalError.
         """
         refuse_reason_columns(self.source.source.name, self.source.schema.names)
-        if self.quarantine_target:
-            self.quarantine_target.check(self._quarantine_schema)
-        if self.accepted_target:
-            self.accepted_target.check(self.source.schema)
+        for side, target in self.targets.items():
+            target.check(self._schemas[side])
 
     def write(self, gated: GateAnswer) -> None:
         """Write the decision ``gated``, the quarantine first. Raises: OperationalError."""
@@ -248,24 +248,21 @@ class TableOutputs:
             for x in gated.set_aside
             if x.line.problem
         }
-        is_added = any(
-            isinstance(target, _DeltaTarget)
-            for target in (self.accepted_target, self.quarantine_target)
-        )
+        is_added = any(isinstance(target, _DeltaTarget) for target in self.targets.values())
         content = content_hash(rows for _, rows in self.source) if is_added else 0
-        if self.quarantine_target:
-            run = make_append_run(gated, self.store, "quarantine", content)
-            self.quarantine_target.write(
-                lambda: self._quarantined_rows(sides, texts), self._quarantine_schema, run
-            )
-        if self.accepted_target:
-            run = make_append_run(gated, self.store, "accepted", content)
-            self.accepted_target.write(lambda: self._accepted_rows(sides), self.source.schema, run)
+        rows_of = {
+            "quarantine": partial(self._quarantined_rows, sides, texts),
+            "accepted": partial(self._accepted_rows, sides),
+        }
+        for side, target in self.targets.items():
+            run = make_append_run(gated, self.store, side, content)
+            target.write(rows_of[side], self._schemas[side], run)
 
     @property
-    def _quarantine_schema(self) -> pa.Schema:
-        """Schema of the quarantine: the source's columns and `REASON_COLUMNS`."""
-        return pa.schema([*self.source.schema, *REASON_COLUMNS])
+    def _schemas(self) -> dict[str, pa.Schema]:
+        """Schema of each output; the quarantine has the source's columns and `REASON_COLUMNS`."""
+        own = self.source.schema
+        return {"quarantine": pa.schema([*own, *REASON_COLUMNS]), "accepted": own}
 
     def _accepted_rows(self, sides: RowDecisions) -> Iterator[pa.Table]:
         """Iterate over the accepted rows of the source table."""
@@ -326,8 +323,9 @@ def open_table_outputs(
             "a side that is a table has the rows of a table, and --insert names no table, or more than one",
             "Give one table (Parquet, Delta, CSV, TSV) as --insert, or name the side .nq.",
         )
-    good, bad = (open_target(name) if name else None for name in (accepted, quarantine))
-    found = TableOutputs(SourceRows.open(table), good, bad, store)
+    named = {"quarantine": quarantine, "accepted": accepted}
+    targets = {side: open_target(name) for side, name in named.items() if name}
+    found = TableOutputs(SourceRows.open(table), targets, store)
     found.check()
     return found
 

@@ -18,7 +18,7 @@ from shiq.inputs.sources import TextInput
 from shiq.jobs.gate.answer import REFUSED, SPLIT, GateAnswer, SetAsideLine
 from shiq.jobs.gate.culprits import LEAST
 from shiq.jobs.gate.decide import gate
-from shiq.jobs.gate.lines import BatchSource, Line
+from shiq.jobs.gate.lines import BatchSource
 
 Deliver = Callable[[GateAnswer], None]
 
@@ -49,21 +49,16 @@ def gate_with_repair(
     def complete(answer: GateAnswer) -> GateAnswer:
         return _with_corrected_lines(answer, trial, corrected)
 
-    def deliver_whole(answer: GateAnswer) -> None:
-        if deliver:
-            deliver(complete(answer))
-
-    def announce_whole(answer: GateAnswer) -> None:
-        if announce:
-            announce(complete(answer))
+    def relay(receive: Deliver | None) -> Deliver | None:
+        return receive and (lambda answer: receive(complete(answer)))
 
     return complete(
         gate(
             session,
             insertions,
             deletions,
-            deliver=deliver_whole,
-            announce=announce_whole if announce else None,
+            deliver=relay(deliver),
+            announce=relay(announce),
             corrections=[(x.line, x.correction) for x in corrected if x.correction],
             **written,
         )
@@ -92,7 +87,7 @@ def _with_corrected_lines(
             replace(
                 x,
                 kind="corrected",
-                reason=f"{x.reason}; accepted as {_line_text(x.correction)}",
+                reason=f"{x.reason}; accepted as {x.correction.text if x.correction else ''}",
                 hint="",
             )
             for x in corrected
@@ -107,8 +102,3 @@ def _with_corrected_lines(
         lines=replace(answer.lines, set_aside_lines=ordered),
         judged_conflicts=tuple(judged),
     )
-
-
-def _line_text(line: Line | None) -> str:
-    """Text of a line; "" for None."""
-    return line.text if line else ""

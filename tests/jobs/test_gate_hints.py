@@ -361,13 +361,18 @@ def test_a_batch_of_lubm_with_many_faults(
     kg = tmp_path / "kg"
     run("index", "--tbox", tmp_path / "tbox.owl", "--store", kg, tmp_path / "base.nt", "-q")
     checks: list[int] = []
-    hold = hints._CorrectionTrials.are_consistent
+    make = hints._correction_trials
 
-    def counted(self: Any, pairs: Any) -> bool:
-        checks.append(len(pairs))
-        return hold(self, pairs)
+    def counted(*given: Any) -> Any:
+        hold = make(*given)
 
-    monkeypatch.setattr(hints._CorrectionTrials, "are_consistent", counted)
+        def are_consistent(pairs: Any) -> bool:
+            checks.append(len(pairs))
+            return hold(pairs)
+
+        return are_consistent
+
+    monkeypatch.setattr(hints, "_correction_trials", counted)
     watched.append(
         lambda: monkeypatch.setattr("shiq.abox_ops.modules.decide.Decider._decide_part", None)
     )
