@@ -93,6 +93,11 @@ def write_triples(
     return counts
 
 
+def university_term(number: int) -> str:
+    """N-Triples term of a university."""
+    return f"<http://www.University{number}.edu>"
+
+
 def parse_axioms(namespace: str, axioms: Iterable[str]) -> tuple[Axiom, ...]:
     """Parse ``axioms`` in functional syntax, in which ``:`` stands for ``namespace``."""
     text = f"Prefix(:=<{namespace}>) Prefix(xsd:=<{XSD}>) Ontology({' '.join(axioms)})"

@@ -13,6 +13,7 @@ import stat
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -43,12 +44,12 @@ from shiq.jobs.evaluation.evaluate.plots import (
 )
 from shiq.jobs.evaluation.evaluate.process import MeterReading, run_metered
 from shiq.jobs.evaluation.evaluate.record import (
+    SCHEMA,
     CheckSizes,
     Run,
     RunCost,
     compare_runs,
     count_answers,
-    find_schema_problems,
     format_table,
     merge_runs,
     read_evaluation,
@@ -64,6 +65,7 @@ from shiq.jobs.evaluation.peers.drivers import (
     write_peer_document,
 )
 from shiq.jobs.pages import environment
+from shiq.jobs.reports.write import schema_problems
 from shiq.rdf import read_ontology
 from shiq.reasoner.external import (
     INCOMPLETE,
@@ -72,6 +74,8 @@ from shiq.reasoner.external import (
     MissingReasoner,
     find_external_reasoner,
 )
+
+find_schema_problems = partial(schema_problems, rules=SCHEMA)
 
 pytestmark = pytest.mark.evaluation
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from html import unescape
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from shiq.jobs.pages import cut_text, environment, escape_invisible, split_at_joints
+from shiq.jobs.reports import html
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = ROOT / "jobs" / "templates"
@@ -73,7 +75,8 @@ def test_every_template_compiles_and_is_used() -> None:
     for name in names:
         environment().get_template(name)
     python = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "jobs").rglob("*.py"))
-    sections = {f"report/{name}.html" for name in re.findall(r'PageSection\(\s*"(\w+)"', python)}
+    rows = re.findall(r'\(\s*"(\w+)",', inspect.getsource(html._sections))
+    sections = {f"report/{name}.html" for name in rows}
     named = {
         name
         for name in names

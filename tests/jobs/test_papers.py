@@ -6,7 +6,7 @@ import importlib.util
 import json
 import subprocess
 from copy import deepcopy
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,10 @@ from shiq.jobs.evaluation.papers import load_paper
 from shiq.jobs.evaluation.papers.enrichment import _static_types, enrich_events, group_by_class
 from shiq.jobs.evaluation.papers.page import (
     MEASURED,
+    SCHEMA,
     PaperRow,
     compute_latencies,
     evaluate_paper,
-    find_schema_problems,
     find_sustained_rate,
     page_to_html,
     page_to_markdown,
@@ -42,9 +42,12 @@ from shiq.jobs.evaluation.peers import drivers
 from shiq.jobs.evaluation.peers.drivers import PeerLauncher
 from shiq.jobs.evaluation.streams.enrichment import NAMES, generate_city, generate_university
 from shiq.jobs.evaluation.streams.rules import GeneratedRules, PhotovoltaicGrid
+from shiq.jobs.reports.write import schema_problems
 from shiq.reasoner.external import PEERS as PEERS_BY_NAME
 from shiq.reasoner.external import InstalledReasoner
 from shiq.streams.enrichment import open_enricher
+
+find_schema_problems = partial(schema_problems, rules=SCHEMA)
 
 pytestmark = pytest.mark.evaluation
 

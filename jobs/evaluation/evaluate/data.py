@@ -122,7 +122,9 @@ def draw_random_batch(
     rng = np.random.RandomState(seed)
     terms = len(triples.terms)
     type_id = pc.index(triples.terms, _TYPE).as_py()
-    is_role = _are_resources(triples.terms)[triples.object] & (triples.predicate != type_id)
+    # IRIs and blank nodes.
+    resources = pc.invert(pc.starts_with(triples.terms, '"')).to_numpy(zero_copy_only=False)
+    is_role = resources[triples.object] & (triples.predicate != type_id)
     individuals = np.unique(np.concatenate([triples.subject, triples.object[is_role]]))
     pool = max(1, round(count * fresh / PER_FRESH))
     size = terms + pool
@@ -153,7 +155,8 @@ def draw_random_batch(
         mine = keys(*rows)
         first = np.zeros(many, dtype=bool)
         first[np.unique(mine, return_index=True)[1]] = True
-        rows = rows[:, first & ~_contains(taken, mine)][:, : count - found]
+        at = np.minimum(np.searchsorted(taken, mine), len(taken) - 1)
+        rows = rows[:, first & (taken[at] != mine)][:, : count - found]
         drawn.append(rows)
         found += rows.shape[1]
         if found == count:
@@ -178,17 +181,6 @@ def slice_bounds(triples: int, slices: int, index: int) -> tuple[int, int]:
 def _draw_indexes(rng: np.random.RandomState, n: int, count: int) -> Ints:
     """Draw ``count`` random indexes below ``n``; an index may be drawn twice."""
     return (rng.random_sample(count) * n).astype(np.int64)
-
-
-def _contains(ordered: Ints, keys: Ints) -> Ints:
-    """Mask of the ``keys`` that occur in ``ordered``, which is ascending."""
-    at = np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)
-    return ordered[at] == keys
-
-
-def _are_resources(terms: Any) -> Ints:
-    """Mask of the terms that are IRIs or blank nodes, not literals."""
-    return pc.invert(pc.starts_with(terms, '"')).to_numpy(zero_copy_only=False)
 
 
 def _format_triples(rows: Ints, terms: Any) -> list[str]:

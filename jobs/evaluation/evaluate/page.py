@@ -21,12 +21,12 @@ from shiq.jobs.evaluation.evaluate.plots import (
 from shiq.jobs.evaluation.evaluate.record import (
     BASE,
     OUTCOMES,
+    Comparison,
     Run,
     count_answers,
     default_criterion_note,
     merge_runs,
 )
-from shiq.jobs.evaluation.evaluate.record import Comparison as _Comparison
 from shiq.jobs.pages import render
 from shiq.reasoner.external import INCREMENTAL
 
@@ -110,28 +110,20 @@ def colour_legend(shown: Collection[str | None]) -> list[tuple[str, str]]:
     ]
 
 
-def parse_comparison(values: Mapping[str, Any]) -> _Comparison:
-    """Parse the JSON of a comparison: the verdicts of all systems on one question."""
-    return _Comparison(
-        values["dataset"], values["batch"], values["verdicts"], values["truth"], values["why"]
-    )
-
-
-def merge_comparisons(documents: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def merge_comparisons(documents: Sequence[Mapping[str, Any]]) -> list[Comparison]:
     """Merge the comparisons of several evaluations: one per question, with the answers of all
     systems.
     """
-    found: dict[tuple[str, str], _Comparison] = {}
+    found: dict[tuple[str, str], Comparison] = {}
     for document in documents:
-        for new in map(parse_comparison, document["comparisons"]):
-            old = found.get((new.dataset, new.batch))
-            if old is not None:
-                truth, why = (new.truth, new.reason) if new.truth else (old.truth, old.reason)
-                new = _Comparison(
-                    new.dataset, new.batch, {**old.verdicts, **new.verdicts}, truth, why
-                )
-            found[(new.dataset, new.batch)] = new
-    return [comparison.to_dict() for comparison in found.values()]
+        for values in document["comparisons"]:
+            question = values["dataset"], values["batch"]
+            verdicts, truth, why = values["verdicts"], values["truth"], values["why"]
+            if old := found.get(question):
+                verdicts = {**old.verdicts, **verdicts}
+                truth, why = (truth, why) if truth else (old.truth, old.reason)
+            found[question] = Comparison(*question, verdicts, truth, why)
+    return list(found.values())
 
 
 def outcome_text(run: Run) -> str:
@@ -206,9 +198,7 @@ def render_evaluation_page(documents: Sequence[Mapping[str, Any]]) -> str:
     )
 
 
-def _introduction_values(
-    runs: Sequence[Run], comparisons: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+def _introduction_values(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> dict[str, Any]:
     """Values for the page's introduction: the share of the data that shiq looked at on each data
     set, its default criteria, and the numbers of questions and of disagreements between systems.
     """
@@ -228,7 +218,7 @@ def _introduction_values(
         ],
         "defaults": list(dict.fromkeys(map(default_criterion_note, own))),
         "number_of_questions": len(comparisons),
-        "number_of_disagreements": sum(not c["agreed"] for c in comparisons),
+        "number_of_disagreements": sum(not c.is_agreed for c in comparisons),
     }
 
 
@@ -402,7 +392,7 @@ def _time_bar(run: Run) -> Bar:
 
 def _peer_section_values(
     runs: Sequence[Run],
-    comparisons: Sequence[Mapping[str, Any]],
+    comparisons: Sequence[Comparison],
     documents: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     """Values for the page's comparison with other reasoners: times, counts, disagreements,
@@ -413,8 +403,8 @@ def _peer_section_values(
     return {
         "has_peers": bool(groups),
         "peer_plot": lay_out_bars(groups, unit=unit, title="time of each system"),
-        "counts": count_answers([parse_comparison(c) for c in comparisons], runs),
-        "differing": [c for c in comparisons if not c["agreed"] or c["wrong"]],
+        "counts": count_answers(comparisons, runs),
+        "differing": [c.to_dict() for c in comparisons if not c.is_agreed or c.wrong_systems],
         "failures": [r for r in runs if r.outcome in ("crash", "limit")],
         "absent": {
             r.label if r.is_own else r.system: r.note for r in runs if r.outcome == "absent"

@@ -54,16 +54,6 @@ class Series:
 
 
 @dataclass(frozen=True)
-class GridLine:
-    """Grid line of a plot, from (x1, y1) to (x2, y2) in pixels."""
-
-    x1: float
-    x2: float
-    y1: float
-    y2: float
-
-
-@dataclass(frozen=True)
 class PlotBox:
     """Rectangle of a plot in pixels: a bar, or the band of a published range behind bars.
 
@@ -76,25 +66,6 @@ class PlotBox:
     height: float
     css: str
     tip: str
-
-
-@dataclass(frozen=True)
-class PlotPolyline:
-    """Line of a plot that joins the points of a data series; ``dash`` is an SVG dash pattern."""
-
-    points: tuple[tuple[float, float], ...]
-    css: str
-    dash: str
-
-
-@dataclass(frozen=True)
-class PlotDot:
-    """Dot of a plot at a data point or in the legend, in pixels; ``tip``: its tooltip."""
-
-    x: float
-    y: float
-    css: str
-    tip: str = ""
 
 
 @dataclass(frozen=True)
@@ -111,18 +82,21 @@ class PlotText:
 
 @dataclass
 class Plot:
-    """Laid-out plot of ``width`` × ``height`` pixels: grid lines, boxes, polylines, dots and texts.
+    """Laid-out plot of ``width`` × ``height`` pixels.
 
     title: read to readers who do not see the picture
+    lines: of the grid, (x1, x2, y1, y2)
+    paths: lines that join the points of a series: points, CSS class, SVG dash pattern
+    dots: at data points and in the legend: (x, y, CSS class, tooltip)
     """
 
     width: int
     height: int
     title: str
-    lines: list[GridLine] = field(default_factory=list)
+    lines: list[tuple[float, float, float, float]] = field(default_factory=list)
     boxes: list[PlotBox] = field(default_factory=list)
-    paths: list[PlotPolyline] = field(default_factory=list)
-    dots: list[PlotDot] = field(default_factory=list)
+    paths: list[tuple[list[tuple[float, float]], str, str]] = field(default_factory=list)
+    dots: list[tuple[float, float, str, str]] = field(default_factory=list)
     texts: list[PlotText] = field(default_factory=list)
 
 
@@ -158,7 +132,7 @@ def lay_out_bars(
     plot = Plot(width, height, title)
     for tick in scale.ticks:
         x = scale.pixel_at(tick)
-        plot.lines.append(GridLine(x, x, 4, height - 32))
+        plot.lines.append((x, x, 4, height - 32))
         plot.texts.append(PlotText(x, height - 16, _format_axis_number(tick), "middle", "axis"))
     plot.texts.append(PlotText((left + width - right) / 2, height - 2, unit, "middle", "axis"))
     y = 6
@@ -225,13 +199,13 @@ def lay_out_lines(
     plot = Plot(width, max(height, top + 24 + 18 * len(drawn)), title)
     for tick in across.ticks:
         at = across.pixel_at(tick)
-        plot.lines.append(GridLine(at, at, top, height - bottom))
+        plot.lines.append((at, at, top, height - bottom))
         plot.texts.append(
             PlotText(at, height - bottom + 16, _format_axis_number(tick), "middle", "axis")
         )
     for tick in up.ticks:
         at = up.pixel_at(tick)
-        plot.lines.append(GridLine(left, width - right, at, at))
+        plot.lines.append((left, width - right, at, at))
         plot.texts.append(PlotText(left - 6, at + 4, _format_axis_number(tick), "end", "axis"))
     plot.texts += [
         PlotText((left + width - right) / 2, height - 6, x, "middle", "axis"),
@@ -240,14 +214,14 @@ def lay_out_lines(
     for number, one in enumerate(drawn):
         colour = colour_css_class(one.colour)
         placed = [
-            PlotDot(across.pixel_at(px), up.pixel_at(py), colour, f"{one.name}: {tip}")
+            (across.pixel_at(px), up.pixel_at(py), colour, f"{one.name}: {tip}")
             for px, py, tip in sorted(one.points)
             if px > 0 and py > 0
         ]
         dash = _DASHES[one.colour // COLOURS % len(_DASHES)]
-        plot.paths.append(PlotPolyline(tuple((dot.x, dot.y) for dot in placed), colour, dash))
+        plot.paths.append(([(px, py) for px, py, *_ in placed], colour, dash))
         at = top + 14 + 18 * number
-        plot.dots += [*placed, PlotDot(width - right + 22, at - 4, colour)]
+        plot.dots += [*placed, (width - right + 22, at - 4, colour, "")]
         plot.texts.append(PlotText(width - right + 32, at, one.name))
     return plot
 

@@ -2,9 +2,9 @@
 
 >>> run = Run("LUBM-1", "shiq", "clausal", "local", "1", outcome="answered", verdict="consistent")
 >>> parts = {"machine": {}, "comparisons": [], "batches": [], "datasets": []}
->>> find_schema_problems({"schema_version": 1, "runs": [run.to_dict()], **parts})
+>>> schema_problems({"schema_version": 1, "runs": [run.to_dict()], **parts}, SCHEMA)
 []
->>> find_schema_problems({"schema_version": 1, "runs": [{}], **parts})[0]
+>>> schema_problems({"schema_version": 1, "runs": [{}], **parts}, SCHEMA)[0]
 "runs/0: 'dataset' is a required property"
 """
 
@@ -208,11 +208,6 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-def find_schema_problems(document: object) -> list[str]:
-    """List the violations of `SCHEMA` in a JSON document, each as a sentence."""
-    return schema_problems(document, SCHEMA)
-
-
 def merge_runs(documents: Sequence[Mapping[str, Any]]) -> list[Run]:
     """Merge the runs of several evaluations in their order; of two on the same question the later
     one counts.
@@ -348,8 +343,7 @@ def read_evaluation(path: Path) -> dict[str, Any]:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: {error}", "Name a file that `shiq evaluate` wrote.") from error
-    wrong = find_schema_problems(document)
-    if wrong:
+    if wrong := schema_problems(document, SCHEMA):
         raise InputError(
             f"{path} is not an evaluation: {wrong[0]}", "Name a file that `shiq evaluate` wrote."
         )

@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,23 +44,6 @@ from shiq.reasoner.external import PEERS, MissingReasoner, find_external_reasone
 #: The share of a run's limit by which a run of ours ends by itself, reading included, so that what
 #: it knows by then is told.
 SHARE_OF_LIMIT = 0.9
-
-
-@dataclass
-class _FailureMemory:
-    """Runs that crashed or reached the time limit, remembered so that the same system is not put to
-    the same work again.
-    """
-
-    failures: dict[tuple[object, ...], str] = field(default_factory=dict)
-
-    def remember_failure(self, key: tuple[object, ...], run: Run) -> Run:
-        """Remember a run that crashed or reached the time limit; return the run."""
-        if run.outcome == "limit" or (
-            run.outcome == "crash" and (run.is_own or not run.base_verdict)
-        ):
-            self.failures.setdefault(key, f"{run.outcome} on batch {run.batch}")
-        return run
 
 
 def evaluate(
@@ -96,7 +79,8 @@ class _Evaluation:
         self.batches: dict[tuple[str, str], BatchFile] = {}
         self.known_batches: dict[str, None] = {}
         self.datasets: dict[str, Dataset] = {}
-        self.tried = _FailureMemory()
+        # What crashed or reached the limit: the same system is not put to the same work again.
+        self.failures: dict[tuple[object, ...], str] = {}
         self.stores: dict[Path, tuple[Path, Run]] = {}
         self.readings: dict[Path, Reading] = {}
 
@@ -129,9 +113,43 @@ class _Evaluation:
         return self._make_document(compare_runs(self.runs, self._confirm_conflict))
 
     def _make_document(self, comparisons: Sequence[Comparison]) -> dict[str, Any]:
-        """JSON document of the runs so far."""
-        return make_document(
-            self.datasets, self.batches, self.runs, comparisons, self.settings, self.began
+        """JSON document of the runs so far. Raises: OperationalError if it violates the schema."""
+        return make_checked_document(
+            SCHEMA,
+            SCHEMA_VERSION,
+            self.began,
+            settings={
+                "seed": self.settings.seed,
+                "limit_seconds": self.settings.limit,
+                "heap": self.settings.heap,
+                "reasoner": self.settings.reasoner,
+            },
+            datasets=[
+                {"name": d.name, "family": d.family, "about": d.summary, "allowed": list(d.allow)}
+                for d in self.datasets.values()
+            ],
+            batches=[
+                {
+                    "dataset": name,
+                    "name": b.name,
+                    "assertions": b.assertions,
+                    "insertions": b.insertions,
+                    "expected": b.expected_verdict,
+                }
+                for (name, _), b in self.batches.items()
+            ],
+            peers=[
+                {
+                    "name": p.name,
+                    "title": p.title,
+                    "licence": p.licence,
+                    "engine": p.engine,
+                    "installed": not isinstance(find_external_reasoner(p.name), MissingReasoner),
+                }
+                for p in PEERS.values()
+            ],
+            runs=[run.to_dict() for run in self.runs],
+            comparisons=[comparison.to_dict() for comparison in comparisons],
         )
 
     def _evaluate_dataset(self, dataset: Dataset) -> None:
@@ -148,12 +166,15 @@ class _Evaluation:
             self.batches[(dataset.name, batch.name)] = batch
             self._run_own_checks(dataset, batch)
             for name in self.settings.peers:
-                self._add_run(self._run_peer(dataset, batch, name))
+                self.runs.append(self._run_peer(dataset, batch, name))
             self.save(self._make_document(compare_runs(self.runs)))
 
-    def _add_run(self, run: Run) -> Run:
-        """Record a run and return it."""
-        self.runs.append(run)
+    def _remember_failure(self, key: tuple[object, ...], run: Run) -> Run:
+        """Remember a run that crashed or reached the time limit; return the run."""
+        if run.outcome == "limit" or (
+            run.outcome == "crash" and (run.is_own or not run.base_verdict)
+        ):
+            self.failures.setdefault(key, f"{run.outcome} on batch {run.batch}")
         return run
 
     # --- ours -------------------------------------------------------------------------------------
@@ -163,7 +184,7 @@ class _Evaluation:
         for criterion, engine in self._criteria_and_engines(batch):
             store, base = self._build_store(dataset, batch)
             self._report_progress(dataset, batch, f"{criterion}, {engine}")
-            self._add_run(self._run_own_check(dataset, batch, store, base, criterion, engine))
+            self.runs.append(self._run_own_check(dataset, batch, store, base, criterion, engine))
 
     def _criteria_and_engines(self, batch: BatchFile) -> Iterator[tuple[str, str]]:
         """Pairs (criterion, engine) to measure for a batch. Some pairs are measured only for large
@@ -207,7 +228,7 @@ class _Evaluation:
         sizes = replace(run.sizes, assertions=batch.assertions, insertions=0)
         run = replace(run, sizes=sizes, cost=cost, used="")
         if not batch.is_slice:
-            self._add_run(run)
+            self.runs.append(run)
         self.stores[batch.base] = (store, run)
         return store, run
 
@@ -233,8 +254,8 @@ class _Evaluation:
                 note=f"the base could not be built: {base.outcome} {base.note}",
             )
         key = (batch.base, OWN, criterion, engine)
-        if key in self.tried.failures:
-            return replace(blank, outcome="skipped", note=self.tried.failures[key])
+        if key in self.failures:
+            return replace(blank, outcome="skipped", note=self.failures[key])
         task = {
             "action": "check",
             "store": str(store),
@@ -248,7 +269,7 @@ class _Evaluation:
             prepare_seconds=base.cost.prepare_seconds,
             prepare_cpu_seconds=base.cost.prepare_cpu_seconds,
         )
-        return self.tried.remember_failure(key, replace(run, cost=cost))
+        return self._remember_failure(key, replace(run, cost=cost))
 
     def _run_task(self, blank: Run, dataset: Dataset, task: Mapping[str, Any]) -> Run:
         """Let a worker process of shiq do a ``task`` (JSON: build a store, check a batch or confirm
@@ -319,8 +340,8 @@ class _Evaluation:
         if isinstance(found, MissingReasoner):
             return replace(blank, outcome="absent", note=found.reason)
         key = (batch.base, name)
-        if key in self.tried.failures:
-            return replace(blank, outcome="skipped", note=self.tried.failures[key])
+        if key in self.failures:
+            return replace(blank, outcome="skipped", note=self.failures[key])
         question = PeerQuestion(
             dataset.tbox, batch.base, batch.file, self.folder / "run" / "document.ofn"
         )
@@ -345,7 +366,7 @@ class _Evaluation:
         if step.outcome != "answered":
             limit = f"stopped after {self.settings.limit:g} s"
             note = limit if step.outcome == "limit" else answer.trouble
-            return self.tried.remember_failure(key, replace(used, note=note))
+            return self._remember_failure(key, replace(used, note=note))
         unread = answer.unread + step.left_out
         if (
             answer.read is not None
@@ -415,54 +436,6 @@ def credited_verdict(verdict: str, unread: int, allowed: Sequence[str]) -> str:
         "undetermined"
         if verdict == "consistent" and unread and not {"malformed", "undeclared"} & set(allowed)
         else verdict
-    )
-
-
-def make_document(
-    datasets: Mapping[str, Dataset],
-    batches: Mapping[tuple[str, str], BatchFile],
-    runs: Sequence[Run],
-    comparisons: Sequence[Comparison],
-    settings: BenchmarkSettings,
-    began: float,
-) -> dict[str, Any]:
-    """Make the JSON document of an evaluation. Raises: OperationalError if it violates the schema."""
-    return make_checked_document(
-        SCHEMA,
-        SCHEMA_VERSION,
-        began,
-        settings={
-            "seed": settings.seed,
-            "limit_seconds": settings.limit,
-            "heap": settings.heap,
-            "reasoner": settings.reasoner,
-        },
-        datasets=[
-            {"name": d.name, "family": d.family, "about": d.summary, "allowed": list(d.allow)}
-            for d in datasets.values()
-        ],
-        batches=[
-            {
-                "dataset": name,
-                "name": b.name,
-                "assertions": b.assertions,
-                "insertions": b.insertions,
-                "expected": b.expected_verdict,
-            }
-            for (name, _), b in batches.items()
-        ],
-        peers=[
-            {
-                "name": p.name,
-                "title": p.title,
-                "licence": p.licence,
-                "engine": p.engine,
-                "installed": not isinstance(find_external_reasoner(p.name), MissingReasoner),
-            }
-            for p in PEERS.values()
-        ],
-        runs=[run.to_dict() for run in runs],
-        comparisons=[comparison.to_dict() for comparison in comparisons],
     )
 
 

@@ -15,6 +15,7 @@ from shiq.jobs.evaluation.generation import (
     draw_stratified,
     sample_distinct,
     shuffle,
+    university_term,
 )
 from shiq.jobs.evaluation.lubm.tbox import NAMESPACE
 
@@ -87,11 +88,6 @@ def draw_department_counts(rng: random.Random) -> Iterator[int]:
 def vocabulary_term(name: str) -> str:
     """N-Triples term of a class or property of LUBM."""
     return f"<{NAMESPACE}{name}>"
-
-
-def university_term(number: int) -> str:
-    """N-Triples term of a university."""
-    return f"<http://www.University{number}.edu>"
 
 
 def _type_suffix(name: str) -> str:

@@ -21,7 +21,6 @@ from contextlib import ExitStack
 from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
-from typing import TextIO
 
 from shiq.errors import UsageError
 from shiq.jobs.evaluation.generation import (
@@ -30,7 +29,7 @@ from shiq.jobs.evaluation.generation import (
     tbox_as_rdfxml,
     write_triples,
 )
-from shiq.jobs.evaluation.lubm.batch import BatchSampler, FaultPlanter, PlantedFault
+from shiq.jobs.evaluation.lubm.batch import BatchSampler, FaultPlanter
 from shiq.jobs.evaluation.lubm.department import (
     DegreeUniversities,
     Department,
@@ -144,9 +143,8 @@ class _BatchFiles:
         self._planting = planting
         self.lines = 0
         self.culprits = 0
-        self._first = True
-        self._faults.write("[")
-        stack.callback(self._close_fault_list)
+        self._entries: list[str] = []
+        stack.callback(self._write_faults)
 
     def write_department(self, department: Department) -> None:
         """Make the insertions and planted contradictions about a department, and write them to the
@@ -161,21 +159,14 @@ class _BatchFiles:
         self._insert.writelines(lines)
         self._culprits.writelines(planted)
         for fault in faults:
-            self._write_fault(fault, places, self._faults)
+            entry = {
+                "kind": fault.kind,
+                "form": fault.form,
+                "lines": [places[line] for line in fault.insertions],
+                "insertions": [line.rstrip("\n") for line in fault.insertions],
+            }
+            self._entries.append("\n" + json.dumps(entry))
 
-    def _write_fault(self, fault: PlantedFault, places: dict[str, int], file: TextIO) -> None:
-        """Write a planted contradiction as a JSON object. ``places``: line number of each insertion
-        in insert.nt.
-        """
-        entry = {
-            "kind": fault.kind,
-            "form": fault.form,
-            "lines": [places[line] for line in fault.insertions],
-            "insertions": [line.rstrip("\n") for line in fault.insertions],
-        }
-        file.write(("\n" if self._first else ",\n") + json.dumps(entry))
-        self._first = False
-
-    def _close_fault_list(self) -> None:
-        """Write the end of the JSON list of faults."""
-        self._faults.write("\n]\n")
+    def _write_faults(self) -> None:
+        """Write the planted contradictions as a JSON list, one a line."""
+        self._faults.write(f"[{','.join(self._entries)}\n]\n")

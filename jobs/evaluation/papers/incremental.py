@@ -31,7 +31,6 @@ from shiq.jobs.evaluation.evaluate.data import (
 from shiq.jobs.evaluation.evaluate.settings import PaperSettings
 from shiq.jobs.evaluation.papers.page import (
     PLOT_ONLY,
-    NotMeasured,
     Paper,
     PaperRow,
     ReportActivity,
@@ -149,7 +148,8 @@ class _BatchExperiment:
                 checks = {name: self._time_check(session, batch, name) for name in _CRITERIA}
                 # A_add is read while the store is open.
                 looked_at = list(checks["definition7"].result.a_add)
-            peers = self._time_peers(batch) if fresh == 0.5 else {}
+            asked = self.settings.peers if fresh == 0.5 else ()
+            peers = {name: self._time_peer(name, self.base, batch) for name in asked}
             yield from self._looked_at_rows(figure, fresh, checks, looked_at)
             yield from self._check_time_rows(figure, fresh, checks, looked_at, peers)
         yield PaperRow(
@@ -270,18 +270,31 @@ class _BatchExperiment:
         nothing.write_text("", encoding="utf-8")
         return self._time_peer(reasoner, file, nothing)
 
-    def _time_peers(self, batch: Path) -> dict[str, _PeerCpuTimes]:
-        """Measure the CPU seconds of each selected reasoner for the base and a batch."""
-        return {name: self._time_peer(name, self.base, batch) for name in self.settings.peers}
-
     def _time_peer(self, name: str, base: Path, batch: Path) -> _PeerCpuTimes:
         """Measure the CPU seconds of another reasoner for a base and a batch; a note says why if
         there are none.
         """
-        try:
-            return _ask_peer(name, self.dataset, (base, batch), self.folder, self.settings)
-        except NotMeasured as why:
-            return _PeerCpuTimes(note=str(why))
+        peer, found = PEERS[name], find_external_reasoner(name)
+        if isinstance(found, MissingReasoner):
+            return _PeerCpuTimes(note=f"{peer.title} is not installed: {found.reason}")
+        document = self.folder / "run" / "document.ofn"
+        step = ask_peer(
+            found,
+            PeerQuestion(self.dataset.tbox, base, batch, document),
+            lambda: read_ontology([str(self.dataset.tbox)]),
+            self.settings.limit,
+            self.settings.heap,
+        )
+        if step.outcome != "answered":
+            limit = f"was stopped after {self.settings.limit:g} s."
+            why = f": {step.verdicts.trouble}" if step.outcome == "crash" else f" {limit}"
+            return _PeerCpuTimes(note=f"{peer.title}{why}")
+        said, spent = step.verdicts.verdict, step.reading.cpu_seconds
+        if peer.engine == INCREMENTAL:
+            return _PeerCpuTimes(
+                spent - step.cpu_seconds, step.cpu_seconds, f"{peer.title} says {said}."
+            )
+        return _PeerCpuTimes(spent, spent, f"{peer.title}, from scratch, says {said}.")
 
     def all_data_rows(self) -> Iterator[PaperRow]:
         """Rows of Fig. 4: all data as insertions into an empty base."""
@@ -315,43 +328,14 @@ class _TimedCheck(NamedTuple):
     deciding: float
 
 
-class _PeerCpuTimes:
+class _PeerCpuTimes(NamedTuple):
     """CPU seconds of another reasoner, before the batch and for the batch; ``note``: why there are
     none.
     """
 
-    def __init__(
-        self, prepared: float | None = None, step: float | None = None, note: str = ""
-    ) -> None:
-        self.prepared, self.step, self.note = prepared, step, note
-
-
-def _ask_peer(
-    name: str, dataset: Dataset, files: Sequence[Path], folder: Path, settings: PaperSettings
-) -> _PeerCpuTimes:
-    """Ask another reasoner about a base and a batch; return its CPU seconds. Raises: NotMeasured."""
-    peer, found = PEERS[name], find_external_reasoner(name)
-    if isinstance(found, MissingReasoner):
-        raise NotMeasured(f"{peer.title} is not installed: {found.reason}")
-    base, batch = files
-    question = PeerQuestion(dataset.tbox, base, batch, folder / "run" / "document.ofn")
-    step = ask_peer(
-        found,
-        question,
-        lambda: read_ontology([str(dataset.tbox)]),
-        settings.limit,
-        settings.heap,
-    )
-    if step.outcome == "limit":
-        raise NotMeasured(f"{peer.title} was stopped after {settings.limit:g} s.")
-    if step.outcome == "crash":
-        raise NotMeasured(f"{peer.title}: {step.verdicts.trouble}")
-    said, spent = step.verdicts.verdict, step.reading.cpu_seconds
-    if peer.engine == INCREMENTAL:
-        return _PeerCpuTimes(
-            spent - step.cpu_seconds, step.cpu_seconds, f"{peer.title} says {said}."
-        )
-    return _PeerCpuTimes(spent, spent, f"{peer.title}, from scratch, says {said}.")
+    prepared: float | None = None
+    step: float | None = None
+    note: str = ""
 
 
 PAPER = Paper(

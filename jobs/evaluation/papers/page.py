@@ -2,8 +2,8 @@
 HTML and Markdown.
 
 >>> row = PaperRow("Fig. 1", "LUBM-1", "s", paper=None, ours=1.5, why="the plot has no numbers")
->>> find_schema_problems({"schema_version": 1, "paper": "x", "machine": {}, "versions": {}, "seed": 1,
-...     "commit": "", "rows": [row.to_dict()]})
+>>> schema_problems({"schema_version": 1, "paper": "x", "machine": {}, "versions": {}, "seed": 1,
+...     "commit": "", "rows": [asdict(row)]}, SCHEMA)
 []
 """
 
@@ -23,7 +23,6 @@ from shiq.jobs.evaluation.evaluate.settings import PaperSettings
 from shiq.jobs.evaluation.harness import Progress, Save, current_commit, make_checked_document
 from shiq.jobs.evaluation.peers.install import PACKAGES
 from shiq.jobs.pages import render
-from shiq.jobs.reports.write import schema_problems
 from shiq.reasoner.external import INCOMPLETE, PEERS
 
 #: Version of the JSON form; it changes when a field changes its meaning or goes.
@@ -63,10 +62,6 @@ class PaperRow:
     peers: Mapping[str, float | None] = field(default_factory=dict)
     why: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON value of the row."""
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Paper:
@@ -93,7 +88,7 @@ def evaluate_paper(paper: Paper, settings: PaperSettings, say: ReportActivity) -
         raise UsageError(f"{paper.name} has no peer {unknown[0]!r}", f"Known: {known}.")
     began, rows = time.time(), list[dict[str, Any]]()
     for row in paper.redo_experiments(settings, say):
-        rows.append(row.to_dict())
+        rows.append(asdict(row))
         say(f"{row.table}, {row.axis}")
     return make_checked_document(
         SCHEMA,
@@ -168,11 +163,6 @@ SCHEMA: dict[str, Any] = {
         },
     },
 }
-
-
-def find_schema_problems(page: object) -> list[str]:
-    """List the violations of `SCHEMA` in a page, each as a sentence."""
-    return schema_problems(page, SCHEMA)
 
 
 # --- tables ---------------------------------------------------------------------------------------

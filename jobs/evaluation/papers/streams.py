@@ -7,11 +7,11 @@ evenly. What `make bench` measures of streams stands here too.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from time import process_time
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -62,16 +62,6 @@ def draw_tuples(
         np.array(labels)[draw.integers(0, len(labels), count)],
         time,
     )
-
-
-def fastest_cpu_seconds(work: Callable[[], Any]) -> float:
-    """Run ``work`` three times and return the least CPU seconds."""
-    found = []
-    for _ in range(TIMES):
-        begun = process_time()
-        work()
-        found.append(process_time() - begun)
-    return min(found)
 
 
 class BoltRun:

@@ -16,16 +16,16 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import urllib.error
 import urllib.request
 import venv
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
 from shiq.errors import OperationalError
+from shiq.files import replace_file
 from shiq.reasoner.external import (
     INCOMPLETE,
     KONCLUDE_SETTING,
@@ -79,21 +79,15 @@ def jars_of_peer(peer: InstallableReasoner) -> list[Jar]:
 
 def read_jar_list(file: Path, section: str) -> list[Jar]:
     """Read the jars under a section [name] of a file; each line has Maven coordinates and SHA-256."""
-    return [
-        jar for name, jar in _parse_jar_list(file.read_text(encoding="utf-8")) if name == section
-    ]
-
-
-def _parse_jar_list(text: str) -> Iterator[tuple[str, Jar]]:
-    """Yield section and jar of each line of a jar list."""
-    section = ""
-    for line in text.splitlines():
+    found, now = list[Jar](), ""
+    for line in file.read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
-            section = line.strip("[]")
-        elif line.strip():
+            now = line.strip("[]")
+        elif line.strip() and now == section:
             coordinates, sha256 = line.split()
             group, artifact, version = coordinates.split(":")
-            yield section, Jar(group, artifact, version, sha256)
+            found.append(Jar(group, artifact, version, sha256))
+    return found
 
 
 def find_repository(settings: Path | None = None) -> str:
@@ -145,7 +139,7 @@ def fetch_jars(wanted: Sequence[Jar], folder: Path, source: str) -> None:
     for jar in wanted:
         target = folder / jar.name
         if not target.is_file() or _sha256(target.read_bytes()) != jar.sha256:
-            _write_jar(target, _fetch_jar(jar, source))
+            replace_file(target, _fetch_jar(jar, source))
 
 
 def _fetch_jar(jar: Jar, source: str) -> bytes:
@@ -198,13 +192,6 @@ def _install_packages(name: str, folder: Path) -> None:
 def _sha256(content: bytes) -> str:
     """SHA-256 of bytes as hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
-
-
-def _write_jar(target: Path, content: bytes) -> None:
-    """Write a file atomically."""
-    with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
-        file.write(content)
-    os.replace(file.name, target)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

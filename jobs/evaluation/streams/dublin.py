@@ -217,33 +217,26 @@ class Traffic:
         stream. Streams that have no update at this snapshot keep their lines.
         """
         makers: dict[str, Callable[[int], list[Line]]] = {
-            name: getattr(self, name)
-            for name in ("weather", "events_", "incidents", "travel", "buses")
+            "weather": self.weather,
+            "events": self.events_,
+            "incidents": self.incidents,
+            "travel": self.travel,
+            "buses": self.buses,
         }
-        due = {name for name, (seconds, _) in RATES.items() if index * CLOCK % seconds < CLOCK}
-        for name, make in makers.items():
-            stream = name.rstrip("_")
-            if stream in due or not index:
+        for stream, make in makers.items():
+            if not index or index * CLOCK % RATES[stream][0] < CLOCK:
                 if stream in ("travel", "buses"):
                     self._choose_jammed_roads(index)
                 self.state[stream] = make(index)
-        if index in self.faults:
-            self.state = {
-                **self.state,
-                "travel": [*self.state["travel"], *self._contradictory_lines()],
-            }
-        found = dict(self.state)
-        if index in self.faults:
-            self.state["travel"] = self.state["travel"][:-3]
-        return found
-
-    def _contradictory_lines(self) -> list[Line]:
-        """Lines of a planted contradiction: a road with two disjoint kinds of traffic flow."""
-        return [
+        if index not in self.faults:
+            return dict(self.state)
+        # A planted contradiction: a road with two disjoint kinds of traffic flow.
+        wrong = [
             role_line("travel", "road0", "broken"),
             class_line("StopFlow", "broken"),
             class_line("LightFlow", "broken"),
         ]
+        return {**self.state, "travel": [*self.state["travel"], *wrong]}
 
     def _choose_jammed_roads(self, index: int) -> None:
         """Choose the roads that are jammed at a snapshot, each with the probability of its
@@ -415,7 +408,8 @@ def generate_city(recipe: DublinRecipe, out: Path) -> dict[str, int]:
     (out / "faults.json").write_text(json.dumps(sorted(wrong)) + "\n", encoding="utf-8")
     static = list(city.static_lines())
     counts = {"static": len(static), **dict.fromkeys(RATES, 0)}
-    _write_gzip(out / "static.nt.gz", (f"{line}\n" for line in static))
+    with _open_gzip(out / "static.nt.gz") as static_file:
+        static_file.write("".join(f"{line}\n" for line in static).encode())
     files = {name: _open_gzip(out / f"{name}.jsonl.gz") for name in RATES}
     try:
         for index in range(snapshots):
@@ -432,9 +426,3 @@ def _open_gzip(path: Path) -> gzip.GzipFile:
     """Open a gzipped file for writing; the same content gives the same bytes."""
     # The same bytes for the same city.
     return gzip.GzipFile(str(path), "wb", compresslevel=1, mtime=0)
-
-
-def _write_gzip(path: Path, lines: Iterator[str]) -> None:
-    """Write lines to a gzipped file."""
-    with _open_gzip(path) as file:
-        file.write("".join(lines).encode())

@@ -32,6 +32,7 @@ from shiq.jobs.evaluation.generation import (
     draw_range_in_rounds,
     sample_distinct,
     tbox_as_rdfxml,
+    university_term,
     write_triples,
 )
 from shiq.jobs.evaluation.uobm import profile
@@ -128,11 +129,6 @@ _INTERESTS = tuple(f"<{NAMESPACE}{name}> .\n" for name in profile.INTERESTING)
 _MAJORS = tuple(
     f"{_MAJOR}<{NAMESPACE}{subject}> .\n" for subjects in SUBJECTS.values() for subject in subjects
 )
-
-
-def university_term(number: int) -> str:
-    """N-Triples term of a university."""
-    return f"<http://www.University{number}.edu>"
 
 
 def college_term(university: int, number: int) -> str:
