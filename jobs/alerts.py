@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Final
@@ -27,16 +27,9 @@ POST_SECONDS, NAMED_CAUSES = 10.0, 3
 _CARDS: Final = (".logic.azure.com", ".webhook.office.com", ".powerplatform.com")
 
 
-def parse_addresses(given: Iterable[str]) -> list[str]:
-    """Read and check the addresses of webhooks. Raises: UsageError, InputError; their messages do
-    not show the secret addresses.
-    """
-    return [_parse_address(one) for one in given]
-
-
-def _parse_address(given: str) -> str:
+def parse_address(given: str) -> str:
     """Check the address of one webhook, after reading it from a variable or file if it is kept
-    secret. Raises: UsageError, InputError.
+    secret. Raises: UsageError, InputError; their messages do not show the secret address.
     """
     address = resolve_secret(given, "--notify").strip()
     try:

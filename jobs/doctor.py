@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -54,10 +54,6 @@ class Finding:
     found: str
     remedy: str = ""
 
-    def to_dict(self) -> dict[str, str]:
-        """Convert to JSON."""
-        return {"what": self.what, "state": self.state, "found": self.found, "remedy": self.remedy}
-
 
 def examine(
     *, heap: str = "1g", spark: bool = False, master: str | None = None
@@ -70,8 +66,6 @@ def examine(
         _examine_java,
         lambda: _examine_hermit(heap),
         _examine_peers,
-    ]
-    parts += [
         _examine_graphframes,
         *([lambda: _examine_spark(master)] if spark else []),
         _examine_temporary_folder,
@@ -94,7 +88,7 @@ def to_dict(findings: list[Finding]) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "state": FAIL if any(f.state == FAIL for f in findings) else OK,
-        "findings": [f.to_dict() for f in findings],
+        "findings": [*map(asdict, findings)],
     }
 
 
@@ -118,12 +112,12 @@ def _examine_packages() -> Iterator[Finding]:
     """Find out which needed and optional packages are installed."""
     for name in NEEDED:
         version = _package_version(name)
-        if version:
-            yield Finding(name, OK, version)
-        else:
-            yield Finding(
-                name, FAIL, "not installed", "Install shiq again: pip install shiq brings it."
-            )
+        yield Finding(
+            name,
+            OK if version else FAIL,
+            version or "not installed",
+            "" if version else "Install shiq again: pip install shiq brings it.",
+        )
     for name, extra in OPTIONAL.items():
         version = _package_version(name)
         yield Finding(
@@ -236,10 +230,12 @@ def _examine_peers() -> Iterator[Finding]:
     for name, peer in PEERS.items():
         found = find_external_reasoner(name)
         licence = f", {peer.licence}" if peer.is_agpl else ""
-        if isinstance(found, MissingReasoner):
-            yield Finding(f"{peer.title} (optional)", OK, f"not there: {found.reason}")
-        else:
-            yield Finding(f"{peer.title} (optional)", OK, f"{found.program}{licence}")
+        said = (
+            f"not there: {found.reason}"
+            if isinstance(found, MissingReasoner)
+            else f"{found.program}{licence}"
+        )
+        yield Finding(f"{peer.title} (optional)", OK, said)
 
 
 # --- Spark ----------------------------------------------------------------------------------------

@@ -30,7 +30,9 @@ def smallest_hitting_set(
         frozenset(frozenset(rank[i] for i in way) for way in ways) for ways in conflicts if ways
     }
     line_at = {place: line for line, place in rank.items()}
-    todo = sorted({tuple(_minimal_repairs(ways)) for ways in named}, key=_repairs_key)
+    todo = sorted(
+        {tuple(_minimal_repairs(ways)) for ways in named}, key=lambda ways: [*map(_sort_key, ways)]
+    )
     chosen: set[int] = set()
     is_proven = True
     for part in _independent_groups(list(map(list, todo))):
@@ -53,11 +55,6 @@ def _sort_key(way: Iterable[int]) -> tuple[int, list[int]]:
     """Sort key of a set of lines: its size, then its lines."""
     found = sorted(way)
     return len(found), found
-
-
-def _repairs_key(ways: Iterable[frozenset[int]]) -> list[tuple[int, list[int]]]:
-    """Sort key of a conflict, by its ways to break it."""
-    return [_sort_key(way) for way in ways]
 
 
 def _independent_groups(conflicts: list[Repairs]) -> list[list[Repairs]]:
@@ -90,12 +87,8 @@ class _HittingSetSearch:
 
     def run(self) -> set[int]:
         """Search for a smallest hitting set, and drop redundant lines from it."""
-        self._branch(set(), self._conflicts)
-        return self._without_redundant(self._best, sorted(self._best))
-
-    def _branch(self, chosen: set[int], conflicts: list[Repairs]) -> None:
-        """Branch: extend the chosen lines conflict by conflict, within the budget of steps."""
-        stack = [(chosen, conflicts)]
+        # Branch: extend the chosen lines conflict by conflict, within the budget of steps.
+        stack = [(set[int](), self._conflicts)]
         while stack and self.budget > 0:
             chosen, conflicts = stack.pop()
             self.budget -= 1
@@ -110,6 +103,7 @@ class _HittingSetSearch:
                 (chosen | way, todo)
                 for way in sorted(ways, key=lambda way: _sort_key(way - chosen), reverse=True)
             ]
+        return self._without_redundant(self._best, sorted(self._best))
 
     def _lower_bound(self, chosen: set[int], todo: Sequence[Repairs]) -> int:
         """Bound: least number of lines still needed. Conflicts in ``todo`` without common lines

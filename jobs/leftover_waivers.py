@@ -81,28 +81,19 @@ class LeftoverWaivers:
 
     def _waivers_of(self, leftover: Leftover) -> Iterator[LeftoverWaiver]:
         """Iterate over the waivers that cover a leftover, expired ones included."""
-        yield from self._by_term.get((leftover.kind, leftover.term), ())
+        if leftover.term:
+            yield from self._by_term.get((leftover.kind, leftover.term), ())
         shown = leftover.term or ("" if leftover.message.endswith(LIKE_OTHERS) else leftover.text)
-        for entry in self._by_pattern.get(leftover.kind, ()):
+        for entry in self._by_term.get((leftover.kind, ""), ()):
             if fnmatchcase(shown, entry.pattern):
                 yield entry
 
     @cached_property
     def _by_term(self) -> dict[tuple[str, str], list[LeftoverWaiver]]:
-        """Waivers for single terms, by kind and term."""
+        """Waivers by kind and term; those for patterns have no term."""
         found: dict[tuple[str, str], list[LeftoverWaiver]] = {}
         for entry in self.entries:
-            if entry.term:
-                found.setdefault((entry.kind, entry.term), []).append(entry)
-        return found
-
-    @cached_property
-    def _by_pattern(self) -> dict[str, list[LeftoverWaiver]]:
-        """Waivers for patterns of terms, by kind."""
-        found: dict[str, list[LeftoverWaiver]] = {}
-        for entry in self.entries:
-            if entry.pattern:
-                found.setdefault(entry.kind, []).append(entry)
+            found.setdefault((entry.kind, entry.term), []).append(entry)
         return found
 
 
@@ -263,13 +254,7 @@ def write_waivers(file: Path, entries: Iterable[LeftoverWaiver]) -> None:
     lines = ["# What is known, who answers for it, and the last day that it is: docs/EVIDENCE.md."]
     for table in tables:
         lines += ["", "[[known]]"]
-        lines += [
-            f"{name} = {value if name == 'expires' else _toml_string(value)}"
-            for name, value in table.items()
-        ]
+        for name, value in table.items():
+            quoted = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
+            lines.append(f"{name} = {value if name == 'expires' else quoted}")
     write_atomically(file, "\n".join(lines) + "\n")
-
-
-def _toml_string(text: str) -> str:
-    """Quote a text as a TOML string."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")

@@ -27,6 +27,7 @@ from shiq.files import open_replacement, report_write_errors
 from shiq.functional.writer import axiom_text, declaration_text, declared_term, literal_text
 from shiq.jobs.checking.deciding import BASE_INCONSISTENT
 from shiq.jobs.outputs import OutputKind
+from shiq.jobs.undecided_insertions import HasAddSet
 from shiq.model.axioms import READ_BY_FORM
 from shiq.model.clause import ClausalTBox
 from shiq.model.clause_axioms import clause_axioms, module_assertions, numbered_names
@@ -225,7 +226,7 @@ def _sample_assertions(add_set: AddSet) -> Iterator[owl.Assertion]:
 def find_gaps(result: Result) -> list[str]:
     """Reasons why the reduced ontology is not the full question of ``result``; empty if it is."""
     evidence, found = result.evidence, []
-    if not supports(result.a_add, _HasAddSet):
+    if not supports(result.a_add, HasAddSet):
         return [result.reason or "the check was not ended"]
     if result.reason == BASE_INCONSISTENT:
         found.append(result.reason)
@@ -244,13 +245,6 @@ def find_gaps(result: Result) -> list[str]:
     if refuted and result.verdict is not Verdict.INCONSISTENT:
         found.append(result.reason)
     return found
-
-
-@runtime_checkable
-class _HasAddSet(Protocol):
-    """Protocol: answer with an add set that can be written."""
-
-    add_set: AddSet | DistributedAddSet
 
 
 def _gap_note(gaps: Sequence[str]) -> str:
@@ -301,14 +295,14 @@ def write_reduced(result: Result, target: Path) -> list[str]:
     A file is replaced in one step. Raises: UsageError, OperationalError.
     """
     ending, gaps = format_ending(target.name), find_gaps(result)
-    add_set = result.a_add.add_set if supports(result.a_add, _HasAddSet) else None
+    add_set = result.a_add.add_set if supports(result.a_add, HasAddSet) else None
     far = add_set if supports(add_set, DistributedAddSet) else None
     tbox = ClausalTBox((), RoleBox()) if add_set is None else add_set.tbox
     with report_write_errors(target), nullcontext() if far is None else far.running():
         axioms, _ = make_sendable((a for a in clause_axioms(tbox) if a != READ_BY_FORM), ())
         sample: Iterable[owl.Assertion] = ()
         if add_set is not None:
-            sample = _sample_assertions(add_set) if far is None else far.reduced_sample()  # type: ignore[arg-type]
+            sample = _sample_assertions(add_set) if far is None else far.reduced_sample()
         terms = _declared_terms(tbox, chain(axioms, sample))
         roles, properties = (
             {iri for kind, iri in terms if kind == which}
@@ -322,7 +316,7 @@ def write_reduced(result: Result, target: Path) -> list[str]:
                     target, ending, head, far.reduced_lines(writer.format_assertions)
                 )
             else:
-                parts_ = () if add_set is None else _add_set_assertions(add_set)  # type: ignore[arg-type]
+                parts_ = () if add_set is None else _add_set_assertions(add_set)
                 _write_local(
                     target,
                     ending,

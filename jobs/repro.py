@@ -81,7 +81,8 @@ def pack_module(
         PREFIX, _RENAMED_NAMESPACE
     )
     said = {name: (answer.verdict.value, answer.reason) for name, answer in answers.items()}
-    return Reproducer(text, said, versions(), dict(options or {}))
+    known = package_versions("owlready2", "numpy") | {"platform": platform.platform()}
+    return Reproducer(text, said, known, dict(options or {}))
 
 
 def pack_disagreement(found: Disagreement, options: Mapping[str, Any] | None = None) -> Reproducer:
@@ -89,18 +90,14 @@ def pack_disagreement(found: Disagreement, options: Mapping[str, Any] | None = N
     return pack_module(found.tbox, found.module, dict(zip(found.reasoners, found.answers)), options)
 
 
-def versions() -> dict[str, str]:
-    """Versions of the packages and programs that take part in an answer."""
-    found = {
-        "shiq": shiq.__version__,
-        "python": platform.python_version(),
-        "platform": platform.platform(),
-    }
-    for package in ("owlready2", "numpy"):
+def package_versions(*names: str) -> dict[str, str]:
+    """Versions of shiq, Python and the packages ``names``."""
+    found = {"shiq": shiq.__version__, "python": platform.python_version()}
+    for name in names:
         try:
-            found[package] = version(package)
+            found[name] = version(name)
         except PackageNotFoundError:
-            found[package] = "not installed"
+            found[name] = "not installed"
     return found
 
 

@@ -7,9 +7,8 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from shiq.answers.verdict import Leftover
 from shiq.errors import ShiqError
@@ -37,10 +36,6 @@ class LintStep:
     command: str
     removes: int
     left: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Convert to JSON."""
-        return asdict(self)
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +129,7 @@ def lint(
                 *steps_text(todo),
             ]
         click.echo("\n".join(lines))
-    write_json(json_file, {**found.to_dict(), "steps": [step.to_dict() for step in todo]})
+    write_json(json_file, {**found.to_dict(), "steps": [*map(asdict, todo)]})
     if write_known:
         entries = draft_waivers(found.in_the_way, answered, owner, found.allowed, found.fail_on)
         save(Path(write_known), entries)

@@ -170,9 +170,9 @@ class FollowUp:
         webhooks: Sequence[str] = ()
         if alerts.notify:
             # Loaded where somebody is to be told.
-            from shiq.jobs.alerts import parse_addresses
+            from shiq.jobs.alerts import parse_address
 
-            webhooks = parse_addresses(alerts.notify)
+            webhooks = [*map(parse_address, alerts.notify)]
         return cls(history, alerts, webhooks, time.monotonic())
 
     def run(self, answer: Answer, asked: Request, exit_code: int, *, has_row: bool = True) -> None:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shiq.answers.result import Evidence, Result, Statistics
+from shiq.answers.result import Evidence, Result
 from shiq.answers.verdict import (
     INFORMATIVE,
     UNINTERPRETED,
@@ -287,9 +287,12 @@ def figure_lines(result: Result) -> list[str]:
     )
     snapshot = f" (snapshot {result.snapshot})" if result.snapshot else ""
     about = f"base {pluralize(s.assertions, 'assertion')}{snapshot}"
-    if not _is_base_alone(result.evidence):
+    # Else the base was checked by itself, without a batch.
+    if result.evidence.certificate.keys() != {"verdict"}:
         about += f", {s.insertions:,} inserted"
-        share = f"{share}{_amplification(s)}, {pluralize(s.pulled_in, 'individual')} pulled in"
+        if s.insertions:
+            share += f", {s.add_set / s.insertions:.1f} for each inserted"
+        share += f", {pluralize(s.pulled_in, 'individual')} pulled in"
     return [
         f"{about}; looked at {s.add_set:,}{share}",
         f"{pluralize(s.modules, 'module')} of {pluralize(s.shapes, 'shape')}, {s.reasoner_calls:,} put to the reasoner "
@@ -298,18 +301,6 @@ def figure_lines(result: Result) -> list[str]:
         *(note for note in result.evidence.notes if not is_unsliced_note(note)),
         seconds,
     ]
-
-
-def _is_base_alone(evidence: Evidence) -> bool:
-    """Decide whether the base was checked by itself, without a batch."""
-    return evidence.certificate.keys() == {"verdict"}
-
-
-def _amplification(statistics: Statistics) -> str:
-    """Size of A_add divided by the size of the batch, as text."""
-    if not statistics.insertions:
-        return ""
-    return f", {statistics.add_set / statistics.insertions:.1f} for each inserted"
 
 
 def _sent_lines(evidence: Evidence) -> list[str]:

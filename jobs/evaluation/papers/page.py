@@ -1,6 +1,7 @@
 """Page of a redone paper: the paper's figures beside those of shiq and of other systems, as JSON,
 HTML and Markdown.
 
+>>> from shiq.jobs.reports.write import schema_problems
 >>> row = PaperRow("Fig. 1", "LUBM-1", "s", paper=None, ours=1.5, why="the plot has no numbers")
 >>> schema_problems({"schema_version": 1, "paper": "x", "machine": {}, "versions": {}, "seed": 1,
 ...     "commit": "", "rows": [asdict(row)]}, SCHEMA)
@@ -9,20 +10,18 @@ HTML and Markdown.
 
 from __future__ import annotations
 
-import importlib.metadata
-import platform
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import shiq
 from shiq.errors import UsageError
 from shiq.jobs.evaluation.evaluate.plots import Bar, BarGroup, Plot, lay_out_bars
 from shiq.jobs.evaluation.evaluate.settings import PaperSettings
 from shiq.jobs.evaluation.harness import Progress, Save, current_commit, make_checked_document
 from shiq.jobs.evaluation.peers.install import PACKAGES
 from shiq.jobs.pages import render
+from shiq.jobs.repro import package_versions
 from shiq.reasoner.external import INCOMPLETE, PEERS
 
 #: Version of the JSON form; it changes when a field changes its meaning or goes.
@@ -96,7 +95,7 @@ def evaluate_paper(paper: Paper, settings: PaperSettings, say: ReportActivity) -
         began,
         paper=paper.name,
         citation=paper.citation,
-        versions=_library_versions(),
+        versions=package_versions("numpy", "pyarrow", "clingo"),
         seed=settings.seed,
         commit=current_commit(),
         size="full" if settings.full else settings.size,
@@ -115,17 +114,6 @@ def measure_paper(
     calls every evaluation.
     """
     return evaluate_paper(paper, settings, lambda what: progress(what, 0, 0))
-
-
-def _library_versions() -> dict[str, str]:
-    """Versions of shiq, Python and the libraries that figures depend on."""
-    found = {"shiq": shiq.__version__, "python": platform.python_version()}
-    for name in ("numpy", "pyarrow", "clingo"):
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found[name] = "not installed"
-    return found
 
 
 _NUMBER = {"type": ["number", "null"]}
