@@ -249,8 +249,8 @@ class _BatchExperiment:
         why = " ".join([PLOT_ONLY, _CPU, *filter(None, dict.fromkeys(notes))])
         yield PaperRow(figure, f"{axis}: generating", "s", None, generated, why=why)
         title = f"{axis}: reasoning by {reasoner}"
-        yield PaperRow(figure, title, "s", None, reasoned.prepared, why=why)
-        whole = None if reasoned.prepared is None else generated + reasoned.prepared
+        yield PaperRow(figure, title, "s", None, reasoned.preparation, why=why)
+        whole = None if reasoned.preparation is None else generated + reasoned.preparation
         steps: dict[str, float | None] = {
             name: check.seconds for name, check in checks.items() if name != "definition7"
         }
@@ -313,7 +313,7 @@ class _BatchExperiment:
         notes = " ".join(asked.note for asked in peers.values() if asked.note)
         words = f"The paper in words: about {_GAINS[self.dataset.family]} faster than Pellet."
         why = f"{PLOT_ONLY} {words} Ours: CPU seconds. {notes}".strip()
-        times = {name: asked.prepared for name, asked in peers.items()}
+        times = {name: asked.preparation for name, asked in peers.items()}
         yield PaperRow("Fig. 4", f"{self.dataset.name}: all data", "s", None, spent, times, why)
         share = round(100 * result.statistics.add_set / len(self.triples), 3)
         why = "Of N8 the paper says: over 90 %."
@@ -333,7 +333,7 @@ class _PeerCpuTimes(NamedTuple):
     none.
     """
 
-    prepared: float | None = None
+    preparation: float | None = None
     step: float | None = None
     note: str = ""
 
