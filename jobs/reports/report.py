@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shiq.answers.result import Conflict
-from shiq.answers.verdict import INFORMATIVE, Verdict
+from shiq.answers.verdict import Verdict, is_blocking_kind
 from shiq.explanation import ConflictGroup, ExplainedConflicts, Labels
 from shiq.inputs.reading import Place
 from shiq.jobs.reports.statement_reader import read_conflict
@@ -180,11 +180,7 @@ def read_report(document: Mapping[str, Any], values: Sequence[Conflict] | None =
             [*map(read_conflict, conflicts)] if values is None else values,
             document.get("labels", {}),
         ),
-        tuple(
-            _read_leftover(x, evidence.get("allowed", ()))
-            for x in evidence["leftovers"]
-            if not x.get("known")
-        ),
+        tuple(_read_leftover(x, evidence) for x in evidence["leftovers"] if not x.get("known")),
         tuple(map(_read_line, document.get("set_aside", ()))),
         tuple(map(_read_line, document.get("tolerated", ()))),
         tuple(document.get("identities") or ()),
@@ -237,8 +233,10 @@ def _read_conflict(raw: Mapping[str, Any], number: int, sentence: str) -> Report
     )
 
 
-def _read_leftover(raw: Mapping[str, Any], allowed: Sequence[str]) -> ReportedLeftover:
-    """Read a leftover from its JSON."""
+def _read_leftover(raw: Mapping[str, Any], evidence: Mapping[str, Any]) -> ReportedLeftover:
+    """Read a leftover from its JSON, and from that of the ``evidence`` whether it blocks."""
+    settled = [raw["kind"]] if raw.get("agreed") or raw.get("known") else []
+    allowed = [*evidence.get("allowed", ()), *settled]
     return ReportedLeftover(
         raw["kind"],
         raw["message"],
@@ -246,9 +244,7 @@ def _read_leftover(raw: Mapping[str, Any], allowed: Sequence[str]) -> ReportedLe
         raw.get("text", ""),
         raw.get("hint", ""),
         raw.get("count", 1),
-        raw["kind"] not in allowed
-        and raw["kind"] not in INFORMATIVE
-        and not (raw.get("agreed") or raw.get("known")),
+        is_blocking_kind(raw["kind"], allowed, evidence.get("fail_on", ())),
         raw.get("items") or raw.get("count", 1),
     )
 

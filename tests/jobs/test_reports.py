@@ -633,6 +633,24 @@ def test_junit(folder: Path) -> None:
     assert "\\u202E" in text
 
 
+def test_reports_name_what_blocks_because_the_user_asked_for_it(tmp_path: Path) -> None:
+    """A kind that is for information only blocks where --fail-on names it."""
+    for name, text in {"t.ttl": TBOX, "base.nt": BASE, "good.nt": GOOD, "gone.nt": BAD}.items():
+        (tmp_path / name).write_text(text)
+    tbox, base, good, gone = (tmp_path / n for n in ("t.ttl", "base.nt", "good.nt", "gone.nt"))
+    for fail_on, blocks in (
+        ((), False),
+        (("unmatched-deletion",), True),
+        (("uninterpreted",), True),
+    ):
+        found = check_insertions(tbox, base, good, gone, fail_on=fail_on)
+        assert found.verdict.value == ("undetermined" if blocks else "consistent")
+        report = read_report(complete_answer(found.to_dict(), Request("check", {})))
+        assert [x.blocks for x in report.leftovers] == [blocks]
+        assert ("Nothing here stands in the way" in html_page(report)) is not blocks
+        assert ("undetermined.unmatched-deletion" in junit(report)) is blocks
+
+
 def test_markdown_stays_what_it_is() -> None:
     text = markdown(read_report(evil_answer()))
     assert all(c.isprintable() or c == "\n" for c in text)
