@@ -14,7 +14,6 @@ from shiq import model as owl
 from shiq.model.clause import AtLeast, Atom, Clause, DataAtLeast, DataAtMost
 from shiq.model.roles import Role, RoleBox, role_of
 from shiq.model.walk import entities
-from shiq.simplify.restrictions import AtMost, Universal
 
 if TYPE_CHECKING:
     from shiq.simplify import SimplifiedTBox
@@ -127,11 +126,17 @@ def describe_tbox(simplified: SimplifiedTBox, short: Shortener = str) -> dict[st
         for e in entities(axiom)
         if isinstance(e, owl.ObjectProperty)
     )
+
+    def restriction_texts(kind: type[owl.ClassExpression]) -> list[str]:
+        """Texts of the inclusions of Definition 4 in one kind of restriction."""
+        axioms = (axiom for axiom in simplified.definition4 if isinstance(axiom.sup, kind))
+        return [axiom_text(axiom, short) for axiom in axioms]
+
     return {
         "axioms": len(simplified.axioms),
         "definition4": [axiom_text(axiom, short) for axiom in simplified.definition4],
-        "universals": [_universal_text(universal, short) for universal in simplified.universals],
-        "at_mosts": [_at_most_text(at_most, short) for at_most in simplified.at_mosts],
+        "universals": restriction_texts(owl.ObjectAllValuesFrom),
+        "at_mosts": restriction_texts(owl.ObjectMaxCardinality),
         "clauses": [
             {
                 "kind": clause.kind,
@@ -173,25 +178,6 @@ def _roles_report(box: RoleBox, short: Shortener) -> dict[str, list[str]]:
         "irreflexive": [role_text(r, short) for r in sorted(box.irreflexive)],
         "transitive (eliminated)": [role_text(r, short) for r in sorted(box.transitive)],
     }
-
-
-def _universal_text(universal: Universal, short: Shortener) -> str:
-    """Write L₁ ⊑ ∀S.L₂."""
-    filler = _signed_name_text(universal.filler, short)
-    return f"{_signed_name_text(universal.premise, short)} ⊑ ∀{role_text(universal.role, short)}.{filler}"
-
-
-def _at_most_text(at_most: AtMost, short: Shortener) -> str:
-    """Write L₁ ⊑ ≤n S.L₂."""
-    restriction = (
-        f"≤{at_most.n} {role_text(at_most.role, short)}.{_signed_name_text(at_most.filler, short)}"
-    )
-    return f"{_signed_name_text(at_most.premise, short)} ⊑ {restriction}"
-
-
-def _signed_name_text(lit: tuple[str, bool] | None, short: Shortener) -> str:
-    """Write a class name or a negated one, given as (name, positive); ⊤ for None."""
-    return "⊤" if lit is None else ("" if lit[1] else "¬") + short(lit[0])
 
 
 def _atom_text(atom: Atom, short: Shortener) -> str:

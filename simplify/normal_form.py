@@ -11,7 +11,7 @@ so the total size is polynomial.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import TypeAlias
 
@@ -215,15 +215,10 @@ class _ConceptNaming:
             (literal,) = concept[0]
             if positive is None or isinstance(literal, owl.Class) is positive:
                 return literal
-        literal, is_new = self._names.literal(_concept_key(concept), sign)
+        literal, is_new = self._names.literal(frozenset(map(frozenset, concept)), sign)
         if is_new:
             self._definitions += [(complement_of(literal), *disjunction) for disjunction in concept]
         return literal
-
-
-def _concept_key(concept: list[Disjunction]) -> Hashable:
-    """Return a key by which equal conjunctions of disjunctions get one name."""
-    return frozenset(map(frozenset, concept))
 
 
 def _is_small(factors: list[list[Disjunction]]) -> bool:
