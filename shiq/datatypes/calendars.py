@@ -274,16 +274,6 @@ def _is_in_domain(calendar: Calendar, position: Fraction | int) -> bool:
     return calendar.first <= position < calendar.last
 
 
-def all_moments(calendar: Calendar) -> MomentSet:
-    """Return the set of all values of `calendar`."""
-    return MomentSet(calendar, ALL, ALL)
-
-
-def zoned_moments(calendar: Calendar) -> MomentSet:
-    """Return the set of the values that have a time zone offset, for xsd:dateTimeStamp."""
-    return MomentSet(calendar, NONE, ALL)
-
-
 def moments_in_bound(calendar: Calendar, facet: str, bound: Moment) -> MomentSet:
     """Return the set of the values that satisfy a min/max facet. Those not comparable with `bound`
     are outside.

@@ -19,13 +19,12 @@ from shiq import model as owl
 from shiq.datatypes.calendars import (
     ALL_DURATIONS,
     CALENDARS,
-    all_moments,
+    MomentSet,
     durations_in_bound,
     durations_of_subtype,
     moments_in_bound,
-    zoned_moments,
 )
-from shiq.datatypes.intervals import ALL, at_least, at_most
+from shiq.datatypes.intervals import ALL, NONE, at_least, at_most
 from shiq.datatypes.lexical import (
     READERS,
     LexicalError,
@@ -123,7 +122,7 @@ SPACES: Final[dict[str, ValueSet]] = {
     BASE64: RegularSet(OCTETS),
     XML: TrivialSet(True, math.inf),
     DURATION: ALL_DURATIONS,
-    **{name: all_moments(calendar) for name, calendar in CALENDARS.items()},
+    **{name: MomentSet(calendar, ALL, ALL) for name, calendar in CALENDARS.items()},
 }
 
 _INTEGER_TYPES: Final[dict[str, tuple[int | None, int | None]]] = {
@@ -197,7 +196,7 @@ def _make_known_types() -> list[KnownType]:
         KnownType(
             "xsd:dateTimeStamp",
             "dateTime",
-            zoned_moments(CALENDARS["dateTime"]),
+            MomentSet(CALENDARS["dateTime"], NONE, ALL),  # those with a time zone
             READERS["xsd:dateTimeStamp"],
             BOUNDS,
         ),

@@ -92,7 +92,8 @@ class _StoryWriter:
             ):
                 return ""
             where = {TONIGHT: " (tonight's data)", KNOWN: " (already known)"}.get(begin, "")
-            parts.append(f"{_as_member(assertion, self._labels)}{where}")
+            noun = member_predicate(assertion.expression, self._labels).removeprefix("is ")
+            parts.append(f"as {noun}{where}")
         who = self._names.individual(given[0][1].individual)  # type: ignore[union-attr]
         return _as_sentence(f"{who} is recorded {parts[0]} and {parts[1]}, but nothing can be both")
 
@@ -354,11 +355,6 @@ def _original_inequality(
 def _count_word(n: int) -> str:
     """Write a small number as a word."""
     return {1: "one", 2: "two", 3: "three", 4: "four", 5: "five"}.get(n, str(n))
-
-
-def _as_member(assertion: owl.ClassAssertion, labels: Labels) -> str:
-    """Write the phrase "as a C" for a class assertion."""
-    return f"as {member_predicate(assertion.expression, labels).removeprefix('is ')}"
 
 
 def _join_clauses(clauses: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Final
 
 from shiq.model import OWL, TOP_DATATYPE
+from shiq.model.abox import Interner
 from shiq.model.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.model.roles import Role, RoleBox, loop_name
 from shiq.reasoner.hypertableau.node_data import NodeData
@@ -305,15 +306,15 @@ class Tables:
 
     def __init__(self, tbox: ClausalTBox) -> None:
         self.tbox = tbox
-        self.atoms: list[Atom | HasData] = list(tbox.atoms)
-        self._atom_ids = {atom: i for i, atom in enumerate(self.atoms)}
+        self._interner = Interner[Atom | HasData](tbox.atoms)
+        self.atoms = self._interner.values
         self._negated: dict[int, int] = {}
         self._supplied: dict[str, int] = {}
         self.roles = RoleMasks(tbox.roles, _roles_of(tbox))
         self.rules = RuleIndex()
         for clause in tbox.clauses:
             for atom in (*clause.body, *clause.head, *clause.branch_body, *clause.branch_head):
-                self._atom_position(atom)
+                self._interner.intern(atom)
         self.needs: dict[int, Need] = {}
         self.data_mask = 0
         self.limit_mask = 0
@@ -344,7 +345,7 @@ class Tables:
         brought: dict[int, int] = {}
         asking: list[tuple[int, int]] = []
         for iri in self.tbox.roles.loop_properties:
-            atom = self._atom_ids.get(loop_name(iri))
+            atom = self._interner.ids.get(loop_name(iri))
             if atom is None:
                 continue
             code, up = self.roles.role_code(Role(iri)), self.roles.up
@@ -354,14 +355,6 @@ class Tables:
                 asking.append((1 << code | 1 << (code ^ 1), atom))
         mask = mask_of(bit for roles, _ in asking for bit in bits(roles))
         return LoopEffects(brought, tuple(asking), mask)
-
-    def _atom_position(self, atom: Atom | HasData) -> int:
-        """Return the position of an atom; add it if it is new."""
-        found = self._atom_ids.get(atom)
-        if found is None:
-            found = self._atom_ids[atom] = len(self.atoms)
-            self.atoms.append(atom)
-        return found
 
     def has_data_mask(self, property: str) -> int:
         """Return the mask of the `HasData` atoms that hold at a node with a value, or a ≥n
@@ -381,7 +374,7 @@ class Tables:
     def _classify_atom(self, i: int, atom: Atom | HasData) -> None:
         """Record a restriction atom in the masks and the table of ≥n restrictions."""
         if isinstance(atom, AtLeast):
-            filler = -1 if atom.filler is None else self._atom_position(atom.filler)
+            filler = -1 if atom.filler is None else self._interner.intern(atom.filler)
             code = self.roles.role_code(atom.role)
             self.needs[i] = Need(
                 atom.n, 1 << code, self.roles.up[code], 0 if filler < 0 else 1 << filler, filler
@@ -396,7 +389,7 @@ class Tables:
         """Compile a clause to a rule, and index it."""
 
         def mask(atoms: Iterable[Atom | HasData]) -> int:
-            return mask_of(self._atom_position(a) for a in atoms)
+            return mask_of(self._interner.intern(a) for a in atoms)
 
         body: list[Atom | HasData] = [*clause.body]
         head = list(clause.head)
@@ -431,7 +424,7 @@ class Tables:
         if found is None:
             need = self.needs[atom]
             found = self._negated[atom] = len(self.atoms)
-            self.atoms.append(f"urn:shiq:fresh:negated:{atom}")
+            self.atoms.append(f"urn:shiq:fresh:negated:{atom}")  # no other atom, whatever its name
             inverse = self.roles.inverse_mask(need.role_bit)
             self.rules.add_rule(
                 Rule(
