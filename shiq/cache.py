@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, Literal, TypeAlias, TypeVar, overload
 
@@ -24,10 +24,9 @@ class _Missing:
 
 _MISSING = _Missing()
 
-#: What goes first: the oldest entry, the one not asked for the longest, or the one asked for the
-#: least (of these, the one not asked for the longest); lifo: the newest, mru: the one asked for
-#: last.
-Policy: TypeAlias = Literal["fifo", "lru", "lfu", "lifo", "mru"]
+#: What goes first: the oldest entry, or the one not asked for the longest; lifo: the newest, mru: the
+#: one asked for last.
+Policy: TypeAlias = Literal["fifo", "lru", "lifo", "mru"]
 
 
 class Cache(Generic[K, V]):
@@ -40,8 +39,6 @@ class Cache(Generic[K, V]):
         self.capacity, self.policy = capacity, policy
         self.hits = self.misses = self.evictions = 0
         self._values: OrderedDict[K, V] = OrderedDict()
-        self._uses: dict[K, int] = {}
-        self._by_uses: defaultdict[int, OrderedDict[K, None]] = defaultdict(OrderedDict)
 
     def __len__(self) -> int:
         return len(self._values)
@@ -78,33 +75,14 @@ class Cache(Generic[K, V]):
 
     def clear(self) -> None:
         """Remove all entries; the counters stay."""
-        for part in (self._values, self._uses, self._by_uses):
-            part.clear()
+        self._values.clear()
 
     def _note_use(self, key: K) -> None:
         """Note the use of a key for the eviction policy."""
         if self.policy in ("lru", "mru"):
             self._values.move_to_end(key)
-        elif self.policy == "lfu":
-            uses = self._uses.get(key, 0)
-            self._uses[key] = uses + 1
-            if uses:
-                self._forget_use_count(key, uses)
-            self._by_uses[uses + 1][key] = None
 
-    def _evict_entry(self) -> None:
-        """Remove one entry by the eviction policy."""
+    def _evict_entry(self) -> tuple[K, V]:
+        """Remove one entry by the eviction policy, and return it."""
         self.evictions += 1
-        if self.policy == "lfu":
-            uses = min(self._by_uses)
-            key = next(iter(self._by_uses[uses]))
-            self._forget_use_count(key, uses)
-            del self._values[key], self._uses[key]
-        else:
-            self._values.popitem(last=self.policy in ("lifo", "mru"))
-
-    def _forget_use_count(self, key: K, uses: int) -> None:
-        """Remove a key from the set of keys with this use count."""
-        del self._by_uses[uses][key]
-        if not self._by_uses[uses]:
-            del self._by_uses[uses]
+        return self._values.popitem(last=self.policy in ("lifo", "mru"))

@@ -219,12 +219,11 @@ class EntryCache(Cache[Key, CacheEntry]):
     def __iter__(self) -> Iterator[tuple[Key, CacheEntry]]:
         return iter(list(self._values.items()))
 
-    def _evict_entry(self) -> None:
+    def _evict_entry(self) -> tuple[Key, CacheEntry]:
         """Evict one entry by the eviction policy."""
-        self.evictions += 1
-        self.bytes -= estimate_entry_bytes(
-            *self._values.popitem(last=self.policy in ("lifo", "mru"))
-        )
+        evicted = super()._evict_entry()
+        self.bytes -= estimate_entry_bytes(*evicted)
+        return evicted
 
 
 def estimate_entry_bytes(key: Key, entry: CacheEntry) -> int:
