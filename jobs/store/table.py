@@ -174,9 +174,7 @@ class ParquetTable:
             return self._empty
         parts = [file.rows_of(wanted) for file in self._files_with_keys(wanted)]
         self.reads.rows += sum(len(part[self.key]) for part in parts)
-        found = self._merge_sorted(parts)
-        self.reads.rows_returned += len(found[self.key])
-        return self._drop_removed(found)
+        return self._drop_removed(self._merge_sorted(parts))
 
     def degrees(self, keys: Ints) -> Ints:
         """Estimated number of rows for each of the ``keys`` (ascending, distinct). Rows that were

@@ -31,13 +31,11 @@ class ReadCounter:
     """Counter of the rows and keys that were read, for reports on cost.
 
     row_groups: decoded from files
-    rows: in those row groups
-    rows_returned: rows handed out
+    rows: in those row groups, and in look-ups
     """
 
     row_groups: int = 0
     rows: int = 0
-    rows_returned: int = 0
 
 
 class Table(Protocol):
@@ -69,7 +67,6 @@ class ArrayTable:
 
     key: str
     columns: Mapping[str, Column]
-    reads: ReadCounter
 
     def __len__(self) -> int:
         return len(self.columns[self.key])
@@ -77,7 +74,6 @@ class ArrayTable:
     def rows_of(self, keys: Ints) -> Columns:
         """Select the rows whose key is in ``keys``, sorted by key."""
         found = matching_rows(self.columns[self.key], unique(keys))
-        self.reads.rows_returned += len(found)
         return {name: take(column, found) for name, column in self.columns.items()}
 
     def degrees(self, keys: Ints) -> Ints:
@@ -89,16 +85,14 @@ class ArrayTable:
         yield dict(self.columns)
 
 
-def array_table(
-    key: str, columns: Mapping[str, Column], reads: ReadCounter | None = None
-) -> ArrayTable:
+def array_table(key: str, columns: Mapping[str, Column]) -> ArrayTable:
     """Build a table of ``columns`` sorted by ``key``, ties in the order of the other integer
     columns.
     """
     if len(columns[key]) > 1:
         order = sorted_order(columns, key)
         columns = {name: take(column, order) for name, column in columns.items()}
-    return ArrayTable(key, dict(columns), reads or ReadCounter())
+    return ArrayTable(key, dict(columns))
 
 
 @dataclass(frozen=True, eq=False)
