@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from shiq import model as owl
 from shiq.abox_ops.conflicts.minimal_subsets import minimal_sublist
-from shiq.abox_ops.elements.normal_assertions import normalise
+from shiq.abox_ops.elements.normal_assertions import name_literal, normalise
 from shiq.abox_ops.labels.data_restrictions import DataRestrictions
 from shiq.abox_ops.labels.label_calculus import (
     EMPTY,
@@ -24,8 +24,8 @@ from shiq.abox_ops.labels.label_calculus import (
     LabelCalculus,
     SentLiterals,
     clashes,
-    contradiction_label,
     join,
+    literal_label,
 )
 from shiq.model.roles import Role, role_of
 from shiq.support import bits, cached_method
@@ -160,18 +160,9 @@ class ToldDerivation:
 
     def _label_of_assertion(self, plain: owl.ClassAssertion | owl.DataPropertyAssertion) -> Label:
         """The literals that one assertion about an individual gives to its label."""
-        match plain:
-            case owl.DataPropertyAssertion(property, _, value):
-                return self.data.refuted_label([(property.iri, value)])
-            case owl.ClassAssertion(owl.Class(iri), _):
-                return (
-                    contradiction_label(self.space.tbox)
-                    if iri == owl.NOTHING.iri
-                    else (1 << self.space.tbox.atom_ids[iri], 0)
-                )
-            case owl.ClassAssertion(owl.ObjectComplementOf(owl.Class(iri)), _):
-                return 0, 1 << self.space.tbox.atom_ids[iri]
-        raise TypeError(plain)
+        if isinstance(plain, owl.DataPropertyAssertion):
+            return self.data.refuted_label([(plain.property.iri, plain.literal)])
+        return literal_label(self.space.tbox, *name_literal(plain.expression))
 
     def _add_link(
         self, assertion: owl.Assertion, role: Role | None, first: str, second: str

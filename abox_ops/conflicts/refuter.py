@@ -20,16 +20,13 @@ from shiq.abox_ops.conflicts.minimal_subsets import (
     QuestionBudget,
     minimal_sublist,
 )
-from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.normal_assertions import atom_names, collect_definitions, normalise
 from shiq.abox_ops.engine import Decide
 from shiq.abox_ops.labels.data_restrictions import DataRestrictions
 from shiq.abox_ops.labels.label_calculus import LabelCalculus
-from shiq.abox_ops.modules.components import component_modules
 from shiq.abox_ops.modules.decide import Decider
-from shiq.abox_ops.modules.from_scratch import closure_of_all
+from shiq.abox_ops.modules.from_scratch import ScratchQuestion
 from shiq.answers.verdict import Verdict
-from shiq.datatypes import DataTheory
 from shiq.model.axioms import READ_BY_FORM
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import role_box
@@ -124,14 +121,11 @@ class Refuter:
         )
         if is_told_first and self.has_told_clash(tbox, assertions):
             return True
-        is_contradictory, parts = _told_clash_and_modules(tbox, assertions)
-        answers = (
-            ()
-            if is_contradictory
-            else self._answer_modules(tbox, parts, self.decider.decide, self._attempt_modules)
-        )
-        return is_contradictory or self._are_refuted(
-            answers, self.data_restrictions(tbox), assertions
+        question = ScratchQuestion.over_clauses(tbox, assertions)
+        return bool(question.contradictory) or self._are_refuted(
+            self._answer_modules(question, self.decider.decide, self._attempt_modules),
+            self.data_restrictions(tbox),
+            assertions,
         )
 
     def is_quickly_refuted(self, tbox: ClausalTBox, assertions: list[owl.Assertion]) -> bool:
@@ -140,9 +134,10 @@ class Refuter:
         """
         if self.is_out_of_time():
             return False
-        is_contradictory, parts = _told_clash_and_modules(tbox, assertions)
-        return is_contradictory or any(
-            a.verdict is Verdict.INCONSISTENT for a in self._attempt_modules(tbox, parts)
+        question = ScratchQuestion.over_clauses(tbox, assertions)
+        return bool(question.contradictory) or any(
+            a.verdict is Verdict.INCONSISTENT
+            for a in self._attempt_modules(tbox, question.unnamed_modules)
         )
 
     def used_axioms(
@@ -151,8 +146,8 @@ class Refuter:
         """The axioms behind the clauses that a refutation used, with the role axioms; None if
         they are not known.
         """
-        _, parts = _told_clash_and_modules(tbox, assertions)
-        for answer in self._answer_modules(tbox, parts, self.decider.decide, self._attempt_modules):
+        question = ScratchQuestion.over_clauses(tbox, assertions)
+        for answer in self._answer_modules(question, self.decider.decide, self._attempt_modules):
             if answer.verdict is Verdict.INCONSISTENT:
                 if answer.used_clauses is None:
                     return None
@@ -181,16 +176,13 @@ class Refuter:
         data = DataRestrictions(LabelCalculus(tbox))
         if self.budget.is_told_first and has_told_clash(data, assertions):
             return True
-        is_contradictory, parts = _told_clash_and_modules(tbox, assertions)
+        question = ScratchQuestion.over_clauses(tbox, assertions)
         before = self.in_doubt
-        answers = (
-            ()
-            if is_contradictory
-            else self._answer_modules(
-                tbox, parts, self.decider.reasoner.decide, self.decider.attempt_once
-            )
+        refuted = bool(question.contradictory) or self._are_refuted(
+            self._answer_modules(question, self.decider.reasoner.decide, self.decider.attempt_once),
+            data,
+            assertions,
         )
-        refuted = is_contradictory or self._are_refuted(answers, data, assertions)
         if not refuted and READ_BY_FORM in self.tbox.axioms[-1:] and READ_BY_FORM not in axioms:
             self.in_doubt = before  # what is open without that decision rests on it
         return refuted
@@ -205,12 +197,14 @@ class Refuter:
         return (self.decider.attempt if is_small else self.decider.attempt_once)(tbox, modules)
 
     def _answer_modules(
-        self, tbox: ClausalTBox, modules: Sequence[Module], decide: DecideInTime, attempt: Decide
+        self, question: ScratchQuestion, decide: DecideInTime, attempt: Decide
     ) -> Sequence[Answer]:
-        """Decide modules by ``decide``, or by the cheaper ``attempt`` while questions are counted.
+        """Decide the modules of ``question`` by ``decide``, or by the cheaper ``attempt`` while
+        questions are counted.
 
         ``attempt`` counts if it decides every module, or if no harder question is allowed.
         """
+        tbox, modules = question.tbox, question.unnamed_modules
         if not self.budget.is_counted:
             return decide(tbox, modules)
         answers = attempt(tbox, modules)
@@ -245,17 +239,3 @@ def is_about_roles(axiom: owl.Axiom) -> bool:
     origins.
     """
     return isinstance(axiom, ROLE_AXIOMS | owl.DatatypeDefinition | owl.ReflexiveObjectProperty)
-
-
-def _told_clash_and_modules(
-    tbox: ClausalTBox, assertions: Iterable[owl.Assertion]
-) -> tuple[bool, list[Module]]:
-    """Test whether told literals of ``assertions`` clash, and split them into the modules to ask
-    about.
-    """
-    graph = ElementGraph(tbox)
-    for assertion in assertions:
-        for plain in normalise(assertion, tbox.roles).assertions:
-            graph.add(plain)
-    closure = closure_of_all(tbox, DataTheory(tbox.definitions, tbox.roles), graph)
-    return bool(closure.contradictory), [m.module for m in component_modules(closure.add_set)]

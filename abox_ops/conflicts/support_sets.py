@@ -11,17 +11,13 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TypeAlias
 
 from shiq import model as owl
 from shiq.abox_ops.conflicts.minimal_subsets import SMALL
-from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.elements.normal_assertions import normalise
-from shiq.abox_ops.engine import AddSet, NamedModule
-from shiq.abox_ops.labels.label_calculus import EMPTY, Label, LabelCalculus, join
-from shiq.abox_ops.modules.components import component_modules
-from shiq.abox_ops.modules.from_scratch import closure_of_all
-from shiq.datatypes import DataTheory
+from shiq.abox_ops.elements.normal_assertions import name_literal, normalise
+from shiq.abox_ops.engine import AddSet
+from shiq.abox_ops.labels.label_calculus import EMPTY, Label, LabelCalculus, join, literal_label
+from shiq.abox_ops.modules.from_scratch import Fact, ScratchQuestion, fact_of_assertion
 from shiq.model import Assertion, DifferentIndividuals, ObjectPropertyAssertion
 from shiq.model.abox import individuals_of
 from shiq.model.clause import ClausalTBox
@@ -237,18 +233,14 @@ class SupportSets:
     @cached_method
     def _asserted_label_of(self, individual: str) -> Label:
         """The literals asserted of ``individual`` alone, cached."""
-        graph = ElementGraph(self.space.tbox)
-        label = EMPTY
+        tbox, label = self.space.tbox, EMPTY
         for assertion in self.assertions_about(individual):
             if len(individuals_of(assertion)) == 1:
-                for plain in normalise(assertion, self.space.tbox.roles).assertions:
-                    graph.add(plain)
-        label = join(label, graph.literals.get(individual, EMPTY))
+                for plain in normalise(assertion, tbox.roles).assertions:
+                    if isinstance(plain, owl.ClassAssertion):
+                        literal = literal_label(tbox, *name_literal(plain.expression))
+                        label = join(label, literal)
         return self.space.close(label)
-
-
-#: One fact of a module, by the elements that it is about.
-Fact: TypeAlias = tuple[object, ...]
 
 
 def refutation_core(
@@ -260,69 +252,43 @@ def refutation_core(
     themselves, but not always minimal.
 
     refuted_part: see `shiq.reasoner.protocol.CoreFinder.core`.
+
     Returns: None if no refutation was found.
     """
-    graph = ElementGraph(tbox)
-    plains = [(plain, a) for a in assertions for plain in normalise(a, tbox.roles).assertions]
-    for plain, _ in plains:
-        graph.add(plain)
-    find = graph.elements.find
-    closure = closure_of_all(tbox, DataTheory(tbox.definitions, tbox.roles), graph)
-    if closure.contradictory:
-        element = min(closure.contradictory)
+    question = ScratchQuestion.over_clauses(tbox, assertions)
+    find = question.elements.find
+    if question.contradictory:
+        element = min(question.contradictory)
         return [a for a in assertions if all(find(i) == element for i in individuals_of(a))]
-    for named in component_modules(closure.add_set):
+    for named in question.modules:
         part = refuted_part(named.module)
         if part is not None:
-            wanted = set(_facts_of_module(part, named))
-            used = {x for fact in wanted for x in fact[1]}  # type: ignore[attr-defined]
+            wanted = set(_facts_of_module(part, [element[0] for element in named.elements]))
+            used = {x for _, ends, _ in wanted for x in ends}
             chosen: set[owl.Assertion] = set()
-            for plain, a in plains:
-                fact = _fact_of_assertion(tbox, graph, plain)
-                if fact in wanted:
-                    wanted.discard(fact)
-                    chosen.add(a)
-                elif isinstance(plain, owl.SameIndividual) and find(plain.first) in used:
-                    chosen.add(a)
+            for a in assertions:
+                for plain in normalise(a, tbox.roles).assertions:
+                    fact = fact_of_assertion(tbox, find, plain)
+                    if fact in wanted:
+                        wanted.discard(fact)
+                        chosen.add(a)
+                    elif isinstance(plain, owl.SameIndividual) and find(plain.first) in used:
+                        chosen.add(a)
             return [a for a in assertions if a in chosen]
     return None
 
 
-def _facts_of_module(module: Module, named: NamedModule) -> Iterable[Fact]:
-    """Yield the contents of a module as facts (kind, individuals, value): literals, role and data
-    assertions, negative ones, inequalities.
-    """
-    names = [element[0] for element in named.elements]
-    for x, (positive, negative) in enumerate(zip(module.positive, module.negative)):
-        yield from (("+", (names[x],), a) for a in bits(positive))
-        yield from (("-", (names[x],), a) for a in bits(negative))
-    yield from (("r", (names[x], names[y]), role.iri) for x, role, y in module.edges)
-    yield from (("!r", (names[x], names[y]), role.iri) for x, role, y in module.negative_edges)
-    yield from (("d", (names[x],), p, value) for x, p, value in module.data)
-    yield from (("!d", (names[x],), p, value) for x, p, value in module.negative_data)
-    yield from (("≠", tuple(sorted((names[x], names[y])))) for x, y in module.different)
-
-
-def _fact_of_assertion(tbox: ClausalTBox, graph: ElementGraph, plain: owl.Assertion) -> Fact | None:
-    """Translate a normalised assertion to a fact as `_facts_of_module` yields them; None for other
-    kinds.
-    """
-    find = graph.elements.find
-    match plain:
-        case owl.ClassAssertion(owl.Class(iri), x) if iri != owl.NOTHING.iri:
-            return "+", (find(x),), tbox.atom_ids[iri]
-        case owl.ClassAssertion(owl.ObjectComplementOf(owl.Class(iri)), x):
-            return "-", (find(x),), tbox.atom_ids[iri]
-        case owl.ObjectPropertyAssertion(property, x, y) | owl.NegativeObjectPropertyAssertion(
-            property, x, y
-        ):
-            role, ends = role_of(property), (find(x), find(y))
-            kind = "r" if isinstance(plain, owl.ObjectPropertyAssertion) else "!r"
-            return kind, (ends[::-1] if role.is_inverse else ends), role.iri
-        case owl.DataPropertyAssertion(property, x, value):
-            return "d", (find(x),), property.iri, value
-        case owl.NegativeDataPropertyAssertion(property, x, value):
-            return "!d", (find(x),), property.iri, value
-        case owl.DifferentIndividuals(x, y):
-            return "≠", tuple(sorted((find(x), find(y))))
-    return None
+def _facts_of_module(module: Module, names: Sequence[str]) -> Iterator[Fact]:
+    """Yield the contents of a module as `fact_of_assertion` gives those of assertions."""
+    for name, positive, negative in zip(names, module.positive, module.negative):
+        yield from (("labels", (name,), (name, (1 << i, 0))) for i in bits(positive))
+        yield from (("labels", (name,), (name, (0, 1 << i))) for i in bits(negative))
+    for kind in ("edges", "negative_edges"):
+        for x, role, y in getattr(module, kind):
+            yield kind, (names[x], names[y]), (names[x], role, names[y])
+    for kind in ("data", "negative_data"):
+        for x, property, value in getattr(module, kind):
+            yield kind, (names[x],), (names[x], property, value)
+    for x, y in module.different:
+        pair = tuple(sorted((names[x], names[y])))
+        yield "different", pair, pair

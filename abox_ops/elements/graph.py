@@ -16,7 +16,7 @@ import numpy as np
 
 from shiq import model as owl
 from shiq.abox_ops.elements.base import FRESH
-from shiq.abox_ops.elements.normal_assertions import normalise
+from shiq.abox_ops.elements.normal_assertions import name_literal, normalise
 from shiq.abox_ops.elements.quotient import StoredPartition, component_minima
 from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools
@@ -64,12 +64,8 @@ class ComplexFacts:
         member of. ``number``: gives the element number of an individual.
         """
         match plain:
-            case owl.ClassAssertion(owl.Class(iri), individual) if individual == term:
-                self.literals.append((element, (iri, True), inserted))
-            case owl.ClassAssertion(owl.ObjectComplementOf(owl.Class(iri)), individual) if (
-                individual == term
-            ):
-                self.literals.append((element, (iri, False), inserted))
+            case owl.ClassAssertion(expression, individual) if individual == term:
+                self.literals.append((element, name_literal(expression), inserted))
             case owl.NegativeObjectPropertyAssertion(property, subject, object):
                 role = role_of(property)
                 if subject == term:

@@ -121,13 +121,17 @@ def definition_name(defined: owl.ClassExpression) -> str:
     return defined.iri
 
 
+def name_literal(expression: owl.ClassExpression) -> tuple[str, bool]:
+    """The literal (name, positive) that a normalised class assertion states."""
+    match expression:
+        case owl.Class(iri):
+            return iri, True
+        case owl.ObjectComplementOf(owl.Class(iri)):
+            return iri, False
+    raise TypeError(expression)
+
+
 def atom_names(assertions: Iterable[owl.Assertion]) -> tuple[str, ...]:
     """The class names in normalised ``assertions``, in order; each must be an atom of the clauses."""
-    found: dict[str, None] = {}
-    for assertion in assertions:
-        match assertion:
-            case owl.ClassAssertion(owl.Class(iri), _) | owl.ClassAssertion(
-                owl.ObjectComplementOf(owl.Class(iri)), _
-            ) if iri != owl.NOTHING.iri:
-                found[iri] = None
-    return tuple(found)
+    names = (name_literal(a.expression)[0] for a in assertions if isinstance(a, owl.ClassAssertion))
+    return tuple(dict.fromkeys(name for name in names if name != owl.NOTHING.iri))

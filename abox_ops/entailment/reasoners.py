@@ -189,7 +189,7 @@ def decide_consistency(
     asked = ScratchQuestion.build(tbox, assertions)
     if asked.contradictory:
         return _INCONSISTENT
-    answers = reasoners.decide(asked.tbox, [named.module for named in asked.modules], deadline)
+    answers = reasoners.decide(asked.tbox, asked.unnamed_modules, deadline)
     if any(answer.verdict is Verdict.INCONSISTENT for answer in answers):
         return _INCONSISTENT
     return next(

@@ -22,7 +22,7 @@ from typing import NamedTuple, TypeAlias
 
 from shiq.abox_ops.labels.unit_propagation import make_propagation
 from shiq.answers.verdict import Verdict
-from shiq.model import NOTHING
+from shiq.model import NOTHING, THING
 from shiq.model.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.model.roles import Role
 from shiq.reasoner.protocol import Answer, Module
@@ -75,6 +75,14 @@ def contradiction_label(tbox: ClausalTBox) -> Label:
     """
     bit = 1 << len(tbox.atoms)
     return bit, bit
+
+
+def literal_label(tbox: ClausalTBox, iri: str, positive: bool) -> Label:
+    """The label of one (negated) class name."""
+    if iri in (NOTHING.iri, THING.iri):
+        return contradiction_label(tbox) if positive == (iri == NOTHING.iri) else EMPTY
+    bit = 1 << tbox.atom_ids[iri]
+    return (bit, 0) if positive else (0, bit)
 
 
 def clashes(label: Label) -> bool:

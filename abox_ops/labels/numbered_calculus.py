@@ -11,7 +11,13 @@ import numpy as np
 from shiq import model as owl
 from shiq.abox_ops.labels.data_restrictions import DataRestrictions
 from shiq.abox_ops.labels.irrelevance import Needs, Residuals
-from shiq.abox_ops.labels.label_calculus import EMPTY, CompiledClause, Label, LabelCalculus
+from shiq.abox_ops.labels.label_calculus import (
+    EMPTY,
+    CompiledClause,
+    Label,
+    LabelCalculus,
+    literal_label,
+)
 from shiq.abox_ops.labels.label_guesses import LabelGuesses
 from shiq.abox_ops.labels.label_numbers import (
     EMPTY_ID,
@@ -113,12 +119,7 @@ class NumberedCalculus:
 
     def literal_label(self, iri: str, positive: bool) -> int:
         """The id of the label that holds one (negated) class name."""
-        if iri == owl.NOTHING.iri:
-            return self.table.clash_id if positive else EMPTY_ID
-        if iri == owl.THING.iri:
-            return EMPTY_ID if positive else self.table.clash_id
-        bit = 1 << self.tbox.atom_ids[iri]
-        return self.table.id((bit, 0) if positive else (0, bit))
+        return self.table.id(literal_label(self.tbox, iri, positive))
 
     def class_labels(self, classes: Ints) -> Ints:
         """The label id that an assertion of each class gives."""

@@ -351,10 +351,9 @@ def _refutes(
     from shiq.abox_ops.modules.from_scratch import ScratchQuestion
 
     asked = ScratchQuestion.build(tbox, [something, *assertions])
-    modules = [named.module for named in asked.modules]
-    return asked.contradictory or any(
+    return bool(asked.contradictory) or any(
         answer.verdict is Verdict.INCONSISTENT
-        for answer in decider.decide(asked.tbox, modules, seconds)
+        for answer in decider.decide(asked.tbox, asked.unnamed_modules, seconds)
     )
 
 

@@ -20,7 +20,7 @@ from pyspark.sql.pandas import functions as arrow
 from shiq import model as owl
 from shiq.abox_ops.elements.graph import ComplexFacts
 from shiq.abox_ops.elements.normal_assertions import normalise
-from shiq.abox_ops.labels.label_calculus import Label, contradiction_label
+from shiq.abox_ops.labels.label_calculus import Label, literal_label
 from shiq.abox_ops.published.remedies import Definition7
 from shiq.datatypes import DataTheory
 from shiq.jobs.building.worker import cached_value, skip_repeated_imports
@@ -78,14 +78,12 @@ class WorkerRules:
     @cached_property
     def contradiction_text(self) -> tuple[int, ...]:
         """Numbers of the literals that a contradictory label has."""
-        masks = enumerate(contradiction_label(self.tbox))
-        return tuple(2 * bit + sign for sign, mask in masks for bit in bits(mask))
+        return self.name_literals(owl.NOTHING.iri, positive=True)
 
     def name_literals(self, iri: str, *, positive: bool) -> tuple[int, ...]:
         """Numbers of the literals that an assertion on the class ``iri`` gives, or on its negation."""
-        if iri in (owl.NOTHING.iri, owl.THING.iri):
-            return self.contradiction_text if positive == (iri == owl.NOTHING.iri) else ()
-        return (2 * self.tbox.atom_ids[iri] + (not positive),)
+        masks = enumerate(literal_label(self.tbox, iri, positive))
+        return tuple(2 * bit + sign for sign, mask in masks for bit in bits(mask))
 
     def encode_edge_outcome(
         self, role: int, src: str, dst: str, inserted: bool, before_src: str, before_dst: str

@@ -18,6 +18,7 @@ from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.normal_assertions import normalise
 from shiq.abox_ops.labels.data_restrictions import DataRestrictions
 from shiq.abox_ops.labels.label_calculus import LabelCalculus, clashes
+from shiq.abox_ops.modules import from_scratch
 from shiq.answers.result import Result
 from shiq.answers.verdict import Verdict
 from shiq.api import index, open_store
@@ -118,7 +119,11 @@ class Costs:
             patch.object(
                 HermitReasoner, "decide", counting(decline, "handed_on", lambda *x: len(x[2]))
             ),
-            patch.object(ElementGraph, "add", counting(ElementGraph.add, "laid_out", lambda *x: 1)),
+            patch.object(
+                from_scratch,
+                "fact_of_assertion",
+                counting(from_scratch.fact_of_assertion, "laid_out", lambda *x: 1),
+            ),
             patch.object(
                 ToldDerivation,
                 "_send_along",

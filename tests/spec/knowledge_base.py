@@ -16,7 +16,6 @@ from shiq.abox_ops.labels.data_restrictions import DataRestrictions
 from shiq.abox_ops.labels.irrelevance import Needs
 from shiq.abox_ops.labels.label_calculus import EMPTY, Label, LabelCalculus, clashes
 from shiq.abox_ops.modules.components import Closure, component_modules, kept_assertions
-from shiq.abox_ops.modules.from_scratch import closure_of_all
 from shiq.abox_ops.patch.widening_loop import decide_patch
 from shiq.datatypes import DataTheory
 from shiq.errors import UsageError
@@ -33,7 +32,7 @@ from tests.spec.counting import Counts
 from tests.spec.graphs import ReadOnlyGraph, extend_graph
 from tests.spec.patch import Patch
 from tests.spec.patch_state import PatchTools
-from tests.spec.published import definition7
+from tests.spec.published import asserted_closure, definition7
 from tests.spec.told import told_labels
 
 
@@ -355,8 +354,13 @@ class SpecKnowledgeBase:
         if criterion == "definition7":
             closure = definition7(simplified, _theory(tbox), old, whole, plain)
         else:
-            touched = frozenset(whole.elements.find(i) for p in plain for i in individuals_of(p))
-            closure = replace(closure_of_all(tbox, _theory(tbox), whole), touched_elements=touched)
+            everyone = frozenset(whole.element_names())
+            edges = [(role, a, b) for a in everyone for role, b in whole.neighbours(a)]
+            negated = {p for table in whole.negative_data.values() for p, _ in table}
+            features = tbox.data_properties | tbox.roles.data_subproperties_of_any(negated)
+            closure = asserted_closure(
+                _theory(tbox), whole, plain, everyone, edges, features, frozenset()
+            )
         return SpecAddSet(tbox, self, inserted, whole, closure)
 
 
