@@ -11,6 +11,7 @@ import numpy as np
 from shiq import model as owl
 from shiq.abox_ops.elements.base import FRESH
 from shiq.abox_ops.elements.graph import flags
+from shiq.abox_ops.elements.normal_assertions import literal_expression
 from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.engine import NO_WIDENING, WideningFigures
 from shiq.abox_ops.labels.label_calculus import EMPTY, Label
@@ -147,11 +148,11 @@ class LocalAddSet(AddSetModules):
     def kept_assertions(self) -> Iterator[owl.Assertion]:
         """Iterate over the assertions of A ∪ A⁺ that are kept, then the remedies, each once."""
         # Loaded where somebody looks at the assertions: few do.
-        from shiq.abox_ops.modules.components import Closure, KeptAssertions, kept_assertions
+        from shiq.abox_ops.modules.components import KeptAssertions, kept_assertions
         from shiq.partition import Partition
 
-        found, graph = self.columns, self.columns.graph
-        others = np.array([e for e, _, _ in found.remedies], np.int64)
+        found, graph, remedies = self.columns, self.columns.graph, self._new_remedies()
+        others = np.array([e for e, _, _ in remedies], np.int64)
         graph.fetch_members(others)
         members = self._members(unique(np.concatenate([found.region, others])))
         elements: Partition[str] = Partition()
@@ -165,15 +166,10 @@ class LocalAddSet(AddSetModules):
             for a, r, b in zip(*(found.edges[c].tolist() for c in ("source", "role", "target")))
         }
         kept.data = {(name[e], p, value) for e, p, value in self._kept_data_rows()}
-        closure = Closure(
-            frozenset(name[e] for e in found.region.tolist()),
-            {},
-            frozenset(),
-            frozenset(),
-            kept,
-            frozenset((name[e], iri, positive) for e, iri, positive in found.remedies),
-        )
-        return kept_assertions(closure, elements, self.assertions_about, self.roles)
+        region = {name[e] for e in found.region.tolist()}
+        yield from kept_assertions(kept, region, elements, self.assertions_about)
+        for element, iri, positive in sorted((name[e], iri, sign) for e, iri, sign in remedies):
+            yield owl.ClassAssertion(literal_expression(iri, positive), element)
 
     # --- individuals ------------------------------------------------------------------------------
 

@@ -131,6 +131,11 @@ def name_literal(expression: owl.ClassExpression) -> tuple[str, bool]:
     raise TypeError(expression)
 
 
+def literal_expression(iri: str, positive: bool) -> owl.ClassExpression:
+    """The class expression of a literal: a name, or its negation."""
+    return owl.Class(iri) if positive else owl.ObjectComplementOf(owl.Class(iri))
+
+
 def atom_names(assertions: Iterable[owl.Assertion]) -> tuple[str, ...]:
     """The class names in normalised ``assertions``, in order; each must be an atom of the clauses."""
     names = (name_literal(a.expression)[0] for a in assertions if isinstance(a, owl.ClassAssertion))

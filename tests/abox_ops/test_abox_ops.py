@@ -8,7 +8,6 @@ from itertools import permutations
 import pytest
 
 from shiq.abox_ops.conflicts.minimal_subsets import minimal_sublist
-from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.normal_assertions import collect_definitions, normalise
 from shiq.abox_ops.labels.irrelevance import Irrelevance, Needs
 from shiq.abox_ops.labels.label_calculus import EMPTY, Label, LabelCalculus, clashes
@@ -37,6 +36,7 @@ from shiq.reasoner.protocol import Module
 from shiq.simplify import SimplifiedTBox, simplify
 from shiq.support import bits
 from tests.spec.counting import Counts
+from tests.spec.element_graph import ElementGraph
 
 PREFIX = "Prefix(:=<urn:t#>) Prefix(owl:=<http://www.w3.org/2002/07/owl#>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>)"
 

@@ -14,7 +14,6 @@ import pytest
 from shiq import check_insertions
 from shiq.abox_ops.conflicts import minimal_subsets
 from shiq.abox_ops.conflicts.derivation import ToldDerivation, has_told_clash
-from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.elements.normal_assertions import normalise
 from shiq.abox_ops.labels.data_restrictions import DataRestrictions
 from shiq.abox_ops.labels.label_calculus import LabelCalculus, clashes
@@ -38,6 +37,7 @@ from shiq.model.ntriples import assertion_lines
 from shiq.reasoner.hermit import HermitReasoner
 from shiq.reasoner.own_reasoner import OwnReasoner
 from shiq.reasoner.protocol import Answer, Module
+from tests.spec.element_graph import ElementGraph
 from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.spec.told import told_labels
 from tests.tools.random_ontologies.kb import random_kb

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.labels.irrelevance import Needs, witness_survives
 from shiq.abox_ops.labels.label_calculus import CompiledClause, Label, LabelCalculus
 from shiq.model.clause import AtLeast
 from shiq.model.roles import Role
 from tests.spec.certified_model import CertifiedModel
 from tests.spec.counting import Counting, Counts
+from tests.spec.element_graph import ElementGraph
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.labels.irrelevance import Needs
 from shiq.abox_ops.labels.label_calculus import EMPTY, Label, LabelCalculus, clashes, join
 from shiq.partition import Partition
 from tests.spec.counting import Counts
+from tests.spec.element_graph import ElementGraph
 from tests.spec.graphs import ReadOnlyGraph
 
 

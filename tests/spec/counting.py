@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.labels.irrelevance import Needs
 from shiq.abox_ops.labels.label_calculus import CompiledClause, Label, LabelCalculus
 from shiq.model.clause import AtLeast
 from shiq.model.roles import Role
 from shiq.partition import Partition
+from tests.spec.element_graph import ElementGraph
 
 
 @dataclass

@@ -9,17 +9,22 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from shiq.abox_ops.elements.base import StoredSnapshot
-from shiq.abox_ops.elements.element_graph import ElementGraph
-from shiq.abox_ops.elements.normal_assertions import collect_vocabulary, definition_name, normalise
+from shiq.abox_ops.elements.normal_assertions import (
+    collect_vocabulary,
+    definition_name,
+    literal_expression,
+    name_literal,
+    normalise,
+)
 from shiq.abox_ops.engine import CRITERIA, NO_WIDENING, Inquiry, NamedModule, WideningFigures
 from shiq.abox_ops.labels.data_restrictions import DataRestrictions
 from shiq.abox_ops.labels.irrelevance import Needs
 from shiq.abox_ops.labels.label_calculus import EMPTY, Label, LabelCalculus, clashes
-from shiq.abox_ops.modules.components import Closure, component_modules, kept_assertions
+from shiq.abox_ops.modules.components import component_modules, kept_assertions
 from shiq.abox_ops.patch.widening_loop import decide_patch
 from shiq.datatypes import DataTheory
 from shiq.errors import UsageError
-from shiq.model import Assertion, Class, SubClassOf, TBox
+from shiq.model import Assertion, Class, ClassAssertion, SubClassOf, TBox
 from shiq.model.abox import ABox, abox_of, individuals_of
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import RoleBox, role_box
@@ -29,7 +34,8 @@ from shiq.simplify import SimplifiedTBox, simplify
 from tests.spec.certificate import certify_model
 from tests.spec.certified_model import CertifiedModel, regroup_after_deletion
 from tests.spec.counting import Counts
-from tests.spec.graphs import ReadOnlyGraph, extend_graph
+from tests.spec.element_graph import ElementGraph
+from tests.spec.graphs import Closure, ReadOnlyGraph, extend_graph
 from tests.spec.patch import Patch
 from tests.spec.patch_state import PatchTools
 from tests.spec.published import asserted_closure, definition7
@@ -72,9 +78,20 @@ class SpecAddSet:
         return len(self.closure.region - self.closure.touched_elements)
 
     def kept_assertions(self) -> Iterator[Assertion]:
-        return kept_assertions(
-            self.closure, self.graph.elements, self.assertions_about, self.base.roles
+        closure, members = self.closure, self.graph.elements.members
+        yield from kept_assertions(
+            closure.add_set, closure.region, self.graph.elements, self.assertions_about
         )
+        asserted = {
+            (element, *name_literal(plain.expression))
+            for element in closure.region
+            for individual in members(element)
+            for assertion in self.assertions_about(individual)
+            for plain in normalise(assertion, self.base.roles).assertions
+            if isinstance(assertion, ClassAssertion) and isinstance(plain, ClassAssertion)
+        }
+        for element, name, positive in sorted(closure.remedies - asserted):
+            yield ClassAssertion(literal_expression(name, positive), element)
 
     @cached_property
     def _inserted_about(self) -> dict[str, list[Assertion]]:

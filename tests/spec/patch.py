@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from shiq import model as owl
 from shiq.abox_ops.engine import InconsistencyCallback, NamedModule, ignore_inconsistency
 from shiq.abox_ops.labels.label_calculus import EMPTY, clashes, join
-from shiq.abox_ops.modules.components import Closure, KeptAssertions, component_modules
+from shiq.abox_ops.modules.components import KeptAssertions, component_modules
 from shiq.abox_ops.patch.effort import NO_EFFORT, Effort, widened_effort
 from shiq.abox_ops.patch.strides import elements_by_strides, surroundings
 from shiq.model.abox import individuals_of
@@ -22,7 +22,7 @@ from shiq.model.clause import ClausalTBox
 from shiq.model.roles import Role, role_of
 from tests.spec.border import Border
 from tests.spec.counting import Counts
-from tests.spec.graphs import ReadOnlyGraph
+from tests.spec.graphs import Closure, ReadOnlyGraph, keep_negative
 from tests.spec.patch_state import PatchState
 
 
@@ -324,7 +324,7 @@ class Patch(PatchState):
                     or (self._is_constrained(role, a, b) and (b in linked or self._may_clash(a, b)))
                 )
             }
-            bare.keep_negative(self.graph, a)
+            keep_negative(bare, self.graph, a)
             bare.data |= {
                 (a, p, v) for p, v in self.graph.values(a) if not self.is_decided(a, p, v)
             }

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from shiq import model as owl
-from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.labels.data_restrictions import DataRestrictions
 from shiq.abox_ops.labels.irrelevance import (
     Irrelevance,
@@ -26,6 +25,7 @@ from shiq.model.abox import individuals_of
 from shiq.model.roles import Role
 from tests.spec.certified_model import CertifiedModel
 from tests.spec.counting import Counting, Counts
+from tests.spec.element_graph import ElementGraph
 from tests.spec.told_plus import ToldPlus
 
 

@@ -14,15 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 
-from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.labels.label_calculus import Label, clashes, contradiction_label, join
-from shiq.abox_ops.modules.components import Closure, KeptAssertions
+from shiq.abox_ops.modules.components import KeptAssertions
 from shiq.abox_ops.published.remedies import Definition7
 from shiq.datatypes import DataTheory, IllTyped
 from shiq.model import Assertion, DataPropertyAssertion, ObjectPropertyAssertion
 from shiq.model.abox import individuals_of
 from shiq.model.roles import Role, role_of
 from shiq.simplify import SimplifiedTBox
+from tests.spec.element_graph import ElementGraph
+from tests.spec.graphs import Closure, keep_negative
 
 #: A role assertion between individuals or elements, as seen from the first.
 RoleAssertion = tuple[Role, str, str]
@@ -137,7 +138,7 @@ def asserted_closure(
         (b, role.inverse, a) if role.is_inverse else (a, role, b) for role, a, b in inside
     }
     for a in rest:
-        kept.keep_negative(whole, a)
+        keep_negative(kept, whole, a)
         kept.data |= {(a, p, v) for p, v in whole.values(a) if p in features}
     touched = {whole.elements.find(i) for x in inserted for i in individuals_of(x)}
     return Closure(

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.labels.data_restrictions import DataRestrictions
 from shiq.abox_ops.labels.label_calculus import EMPTY, CompiledClause, Label, LabelCalculus, join
 from shiq.model.roles import Role
+from tests.spec.element_graph import ElementGraph
 
 
 def told_labels(

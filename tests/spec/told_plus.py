@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from shiq.abox_ops.elements.element_graph import ElementGraph
 from shiq.abox_ops.labels.data_restrictions import DataRestrictions
 from shiq.abox_ops.labels.label_calculus import EMPTY, Label, LabelCalculus, join
+from tests.spec.element_graph import ElementGraph
 from tests.spec.told import saturate
 
 
