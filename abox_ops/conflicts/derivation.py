@@ -25,6 +25,7 @@ from shiq.abox_ops.labels.label_calculus import (
     SentLiterals,
     clashes,
     join,
+    label_difference,
     literal_label,
 )
 from shiq.model.roles import Role, role_of
@@ -137,7 +138,7 @@ class ToldDerivation:
                 wanted,
                 heap,
             )
-            received = _label_difference(needed, growth.old_label)
+            received = label_difference(needed, growth.old_label)
             if received == EMPTY:
                 continue
             found[growth.assertion] = None
@@ -179,7 +180,7 @@ class ToldDerivation:
         labels = self._closed_label(x), self._closed_label(y)
         if link.role is None:
             sent = SentLiterals(
-                _label_difference(labels[1], labels[0]), _label_difference(labels[0], labels[1])
+                label_difference(labels[1], labels[0]), label_difference(labels[0], labels[1])
             )
         else:
             sent = self.space.send(link.role, *labels)
@@ -208,7 +209,7 @@ class ToldDerivation:
         the end that is ``x``.
         """
         before = self._closed_label(x)
-        received = _label_difference(received, before)
+        received = label_difference(received, before)
         if received == EMPTY:
             return False
         after = self._labels[x] = self.space.close(join(before, received))
@@ -226,14 +227,14 @@ class ToldDerivation:
         """Queue the growth steps that brought ``literals`` to the label of ``x`` before step
         ``before``, as needed reasons.
         """
-        literals = _label_difference(literals, self.space.close(EMPTY))
+        literals = label_difference(literals, self.space.close(EMPTY))
         for number in self._growths_of.get(x, ()):
             if literals == EMPTY or number >= before:
                 return
             here = _label_intersection(literals, self._growths[number].new_label)
             if here == EMPTY:
                 continue
-            literals = _label_difference(literals, here)
+            literals = label_difference(literals, here)
             if number not in wanted:
                 wanted[number] = EMPTY
                 heapq.heappush(heap, -number)
@@ -253,9 +254,7 @@ class ToldDerivation:
                 """Decide whether the wanted literals, or a clash, follow from ``part``."""
                 closed = self.space.close(_label_from_literals(part, 0))
                 return (
-                    clashes(closed)
-                    if wanted is None
-                    else _label_difference(wanted, closed) == EMPTY
+                    clashes(closed) if wanted is None else label_difference(wanted, closed) == EMPTY
                 )
 
             # Left out first is what came last.
@@ -285,7 +284,7 @@ class ToldDerivation:
             sent = self.space.send(
                 role, _label_from_literals(part, 0), _label_from_literals(part, 1)
             )[side]
-            return _label_difference(received, sent) == EMPTY
+            return label_difference(received, sent) == EMPTY
 
         part = _minimal_literals(
             [*_literals_of_label(0, labels[0]), *_literals_of_label(1, labels[1])], suffices
@@ -327,11 +326,6 @@ def _label_from_literals(literals: Sequence[Literal], end: int) -> Label:
             positive |= is_positive << atom
             negative |= (not is_positive) << atom
     return positive, negative
-
-
-def _label_difference(label: Label, other: Label) -> Label:
-    """The literals of ``label`` that ``other`` lacks."""
-    return label[0] & ~other[0], label[1] & ~other[1]
 
 
 def _label_intersection(label: Label, other: Label) -> Label:

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeAlias
 
-from shiq.abox_ops.labels.label_calculus import EMPTY, Label, join
+from shiq.abox_ops.labels.label_calculus import EMPTY, Label, join, label_difference, literal_count
 
 #: The individuals of one contradiction.
 Group: TypeAlias = tuple[str, ...]
@@ -97,7 +97,7 @@ class GroupQueue:
 
 def _contains_core(kind: Kind, core: Label) -> bool:
     """Decide whether every label of a kind contains all literals of ``core``."""
-    return all(not core[0] & ~label[0] and not core[1] & ~label[1] for label in kind)
+    return all(label_difference(core, label) == EMPTY for label in kind)
 
 
 def _order_by_dissimilarity(waiting: Mapping[Kind, Sequence[Group]]) -> list[Kind]:
@@ -128,4 +128,4 @@ def _join_labels(kind: Kind) -> Label:
 
 def _label_distance(one: Label, other: Label) -> int:
     """Count the literals in which two labels differ."""
-    return (one[0] ^ other[0]).bit_count() + (one[1] ^ other[1]).bit_count()
+    return literal_count((one[0] ^ other[0], one[1] ^ other[1]))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from shiq.abox_ops.labels.label_calculus import CompiledClause, LabelCalculus
+from shiq.abox_ops.labels.label_calculus import LabelCalculus, is_refuted
 from shiq.model import Assertion, Axiom, ObjectPropertyAssertion, SameIndividual
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import Role, role_of
@@ -110,7 +110,9 @@ def _merge_reasons(
     for clause in (c for c in space.m_type if c.n == 1):
         below = space.roles_below(clause)
         first: dict[str, tuple[str, Assertion]] = {}
-        in_force = {centre for centre in centres if _is_bound_in_force(clause, label[centre])}
+        in_force = {
+            centre for centre in centres if is_refuted(clause.literals_at(False), label[centre])
+        }
         for role, centre, individual, assertion in _half_edges(part_of, about):
             if (
                 centre not in in_force
@@ -125,11 +127,6 @@ def _merge_reasons(
                     for i in sorted(add_set.tbox.clauses[clause.index].origins)
                 )
                 yield _make_reason(add_set, (beside, assertion), axioms)
-
-
-def _is_bound_in_force(clause: CompiledClause, label: tuple[int, int]) -> bool:
-    """Decide whether the at-most restriction of ``clause`` must hold at an element with ``label``."""
-    return not (clause.body & ~label[0] or clause.head & ~label[1])
 
 
 def _half_edges(

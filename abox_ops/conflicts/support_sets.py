@@ -16,7 +16,14 @@ from shiq import model as owl
 from shiq.abox_ops.conflicts.minimal_subsets import SMALL
 from shiq.abox_ops.elements.normal_assertions import name_literal, normalise
 from shiq.abox_ops.engine import AddSet
-from shiq.abox_ops.labels.label_calculus import EMPTY, Label, LabelCalculus, join, literal_label
+from shiq.abox_ops.labels.label_calculus import (
+    EMPTY,
+    Label,
+    LabelCalculus,
+    join,
+    label_difference,
+    literal_label,
+)
 from shiq.abox_ops.modules.from_scratch import Fact, ScratchQuestion, fact_of_assertion
 from shiq.model import Assertion, DifferentIndividuals, ObjectPropertyAssertion
 from shiq.model.abox import individuals_of
@@ -169,13 +176,13 @@ class SupportSets:
         )
         label = self._told_labels[individual]
         own = self._asserted_label_of(individual)
-        missing: Label = (label[0] & ~own[0], label[1] & ~own[1])
+        missing = label_difference(label, own)
         near: dict[str, int] = {}
         for role, other in self._cached_half_edges(individual):
             if other in inside:
                 if missing != EMPTY:
                     sent = self.space.send(role, own, self._told_labels[other]).subject
-                    missing = (missing[0] & ~sent[0], missing[1] & ~sent[1])
+                    missing = label_difference(missing, sent)
             else:
                 near[other] = near.get(other, 0) + 1
         if missing == EMPTY and not every:
@@ -189,7 +196,7 @@ class SupportSets:
             if useful != EMPTY:
                 yield other
                 if not every:
-                    missing = (missing[0] & ~useful[0], missing[1] & ~useful[1])
+                    missing = label_difference(missing, useful)
                     if missing == EMPTY:
                         break
         yield from self._merge_partners(individual, inside)

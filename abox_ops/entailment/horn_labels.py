@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from shiq.abox_ops.labels.label_calculus import CompiledClause, LabelCalculus
+from shiq.abox_ops.labels.label_calculus import ClauseEnds, LabelCalculus
 from shiq.answers.verdict import Verdict
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import Role, RoleBox
@@ -65,7 +65,7 @@ class HornLabels:
         self._ids: dict[int, int] = {}
         self._label_of_names: dict[int, int] = {}
         self._send_memo: dict[tuple[int, int, int], tuple[int, int]] = {}
-        self._roles: list[tuple[tuple[CompiledClause, ...], tuple[CompiledClause, ...]]] = []
+        self._roles: list[tuple[ClauseEnds, ...]] = []
         self._role_ids: dict[str, int] = {}
         self.close_label(0)
 
@@ -73,13 +73,10 @@ class HornLabels:
         """The id of a property; -1 where no clause is about it."""
         known = self._role_ids.get(iri)
         if known is None:
-            both = (
-                self._space.clauses_on_role(Role(iri)),
-                self._space.clauses_on_role(Role(iri, True)),
-            )
-            known = self._role_ids[iri] = len(self._roles) if any(both) else -1
-            if known >= 0:
-                self._roles.append(both)
+            ends = self._space.clause_ends(Role(iri))
+            known = self._role_ids[iri] = len(self._roles) if ends else -1
+            if ends:
+                self._roles.append(ends)
         return known
 
     def close_label(self, names: int) -> int:
@@ -110,30 +107,26 @@ class HornLabels:
         key = role, subject, object
         known = self._send_memo.get(key)
         if known is None:
-            forward, backward = self._roles[role]
-            first, second = self.names[subject], self.names[object]
-            at_subject, at_object = _sent_by_clauses(forward, first, second)
-            back_object, back_subject = _sent_by_clauses(backward, second, first)
-            ends = (
-                self.extend_label(subject, at_subject | back_subject),
-                self.extend_label(object, at_object | back_object),
+            to_subject, to_object = _sent_by_clauses(
+                self._roles[role], self.names[subject], self.names[object]
             )
-            known = self._send_memo[key] = ends
+            known = self._send_memo[key] = (
+                self.extend_label(subject, to_subject),
+                self.extend_label(object, to_object),
+            )
         return known
 
 
-def _sent_by_clauses(
-    clauses: Sequence[CompiledClause], centre: int, branch: int
-) -> tuple[int, int]:
-    """Collect the names that ``clauses`` send to the centre and to the branch. Raises: LabelClash."""
-    to_centre = to_branch = 0
-    for clause in clauses:
-        if not (clause.body & ~centre or clause.branch_body & ~branch):
-            if not clause.head | clause.branch_head:
+def _sent_by_clauses(clauses: Sequence[ClauseEnds], subject: int, object: int) -> tuple[int, int]:
+    """Collect the names that ``clauses`` send to both ends of a role assertion. Raises: LabelClash."""
+    to_subject = to_object = 0
+    for _, _, (head, body), (other_head, other_body) in clauses:
+        if not (body & ~subject or other_body & ~object):
+            if not head | other_head:
                 raise LabelClash
-            to_centre |= clause.head
-            to_branch |= clause.branch_head
-    return to_centre, to_branch
+            to_subject |= head
+            to_object |= other_head
+    return to_subject, to_object
 
 
 class LabelledGraph:

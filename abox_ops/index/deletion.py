@@ -17,7 +17,12 @@ from shiq.abox_ops.elements.base import Base, OverlayBase
 from shiq.abox_ops.elements.graph import BaseElements, Graph, empty_labels, extend_flags, flags
 from shiq.abox_ops.elements.quotient import component_minima, regroup_after_deletion
 from shiq.abox_ops.index.index import Index, ToldLabelTable, least_nodes, view_without_batch
-from shiq.abox_ops.labels.label_calculus import CompiledClause, Label, LabelCalculus
+from shiq.abox_ops.labels.label_calculus import (
+    Label,
+    LabelCalculus,
+    is_refuted,
+    is_satisfied,
+)
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools, distinct_rows
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.told.element_cache import ElementCache
@@ -203,29 +208,14 @@ def may_have_sent(
     ``certain``. One of its literals at the object holds there.
     """
 
-    def may_send(here: tuple[int, int], there: tuple[int, int]) -> bool:
+    def may_send(here: Label, there: Label) -> bool:
         """Decide whether a clause may have sent a literal from one end to the other."""
         head, body = here
-        refuted = not (head & ~source[1] or body & ~source[0])
         uncertain = head & source[1] & ~certain[1] or body & source[0] & ~certain[0]
-        return bool(refuted and uncertain and (there[0] & target[0] or there[1] & target[1]))
-
-    def centre_literals(c: CompiledClause) -> tuple[int, int]:
-        """Head and body of a clause at its centre."""
-        return c.head, c.body
-
-    def branch_literals(c: CompiledClause) -> tuple[int, int]:
-        """Head and body of a clause at its branch."""
-        return c.branch_head, c.branch_body
+        return bool(uncertain) and is_refuted(here, source) and is_satisfied(there, target)
 
     return any(
-        may_send(centre_literals(c), branch_literals(c))
-        for c in space.clauses_on_role(role)
-        if not c.n
-    ) or any(
-        may_send(branch_literals(c), centre_literals(c))
-        for c in space.clauses_on_role(role.inverse)
-        if not c.n
+        may_send(ends.here, ends.there) for ends in space.clause_ends(role) if not ends.clause.n
     )
 
 

@@ -1,9 +1,5 @@
-"""Test which clauses the labels leave undecided on a role assertion: irrelevance by a literal
-(THEORY, "Irrelevant role assertions").
-
-A role assertion is tested at both ends and at every position of every clause that it matches.
-Clauses that literals do not discharge are *open*. An open u-type clause makes the assertion
-relevant; open m-type clauses are left to counting (`tests.spec.counting`).
+"""What labels leave of clauses and role axioms: needs, residuals, and constrained roles (THEORY,
+"Irrelevant role assertions" and "Inside").
 
 Needs: the ≥k R.D that may have to be met at an element, by its label (THEORY, "Irrelevant role
     assertions").
@@ -20,10 +16,15 @@ or a class of loops can see (THEORY, "Beyond SHIQ(D), at no loss" and "Chains an
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
 
-from shiq.abox_ops.labels.label_calculus import CompiledClause, Label, LabelCalculus
+from shiq.abox_ops.labels.label_calculus import (
+    CompiledClause,
+    Label,
+    LabelCalculus,
+    literal_count,
+    unrefuted_literals,
+)
 from shiq.model.clause import AtLeast, ClausalTBox, Clause
 from shiq.model.roles import Role, RoleBox
 from shiq.support import bits, cached_method
@@ -71,50 +72,6 @@ def witness_survives(
     return need.n == 1 and not bit & ~label[0] and any(r in below for r in roles)
 
 
-class OpenClauses(NamedTuple):
-    """The clauses that the labels of both ends leave undecided on a role assertion.
-
-    is_relevant: whether a u-type clause is open.
-    at_subject, at_object: open m-type clauses with their centre there.
-    """
-
-    is_relevant: bool
-    at_subject: tuple[CompiledClause, ...]
-    at_object: tuple[CompiledClause, ...]
-
-
-@dataclass
-class Irrelevance:
-    """Cache of the clauses left undecided, by (role, label of subject, label of object)."""
-
-    space: LabelCalculus
-    _open: dict[tuple[Role, Label, Label], OpenClauses] = field(default_factory=dict)
-
-    def open_clauses(self, role: Role, subject: Label, object: Label) -> OpenClauses:
-        """Find the clauses that the labels leave undecided on an assertion of ``role``."""
-        key = (role, subject, object)
-        found = self._open.get(key)
-        if found is None:
-            forward = self.undecided_clauses(role, subject, object)
-            backward = self.undecided_clauses(role.inverse, object, subject)
-            found = self._open[key] = OpenClauses(
-                any(not c.n for c in forward + backward),
-                tuple(c for c in forward if c.n),
-                tuple(c for c in backward if c.n),
-            )
-        return found
-
-    def undecided_clauses(self, role: Role, centre: Label, branch: Label) -> list[CompiledClause]:
-        """Find the clauses that an assertion of ``role``, its subject as centre, matches and that
-        neither label satisfies.
-        """
-        return [
-            c
-            for c in self.space.clauses_on_role(role)
-            if not c.is_decided_at_centre(centre) and not c.is_decided_at_branch(branch)
-        ]
-
-
 RESIDUAL = "urn:shiq:fresh:residual:"
 
 
@@ -154,16 +111,10 @@ class Residuals:
 
         It has one literal, or the name of the disjunction, over the extended TBox.
         """
-        body, head = (
-            (clause.branch_body, clause.branch_head) if at_branch else (clause.body, clause.head)
-        )
-        head &= ~label[1]
-        body &= ~label[0]
-        open_literals = head.bit_count() + body.bit_count()
-        if not open_literals:
-            return None
-        if open_literals == 1:
-            return (head, body)
+        found = unrefuted_literals(clause.literals_at(at_branch), label)
+        count = literal_count(found)
+        if count < 2:
+            return found if count else None
         return (1 << self._name_ids[clause.index, at_branch], 0)
 
 

@@ -26,6 +26,7 @@ from shiq.model import NOTHING, THING
 from shiq.model.clause import AtLeast, Atom, ClausalTBox, Clause, DataAtLeast, DataAtMost
 from shiq.model.roles import Role
 from shiq.reasoner.protocol import Answer, Module
+from shiq.support import cached_method
 
 #: (positive, negative) bitmasks over the atoms.
 Label: TypeAlias = tuple[int, int]
@@ -44,13 +45,22 @@ class CompiledClause:
     branch_head: int
     n: int
 
-    def is_decided_at_centre(self, label: Label) -> bool:
-        """Decide whether a literal of ``label`` satisfies the clause at its centre."""
-        return bool(self.head & label[0] or self.body & label[1])
+    def literals_at(self, at_branch: bool) -> Label:
+        """The literals (head, body) of the clause at its branch, or at its centre."""
+        return (self.branch_head, self.branch_body) if at_branch else (self.head, self.body)
 
-    def is_decided_at_branch(self, label: Label) -> bool:
-        """Decide whether a literal of ``label`` satisfies the clause at its branch."""
-        return bool(self.branch_head & label[0] or self.branch_body & label[1])
+
+class ClauseEnds(NamedTuple):
+    """A clause with a role atom that a role assertion matches, as seen from an end of the assertion.
+
+    at_branch: whether this end is the branch of the clause, else its centre.
+    here, there: the literals (head, body) of the clause at this end, and at the other one.
+    """
+
+    clause: CompiledClause
+    at_branch: bool
+    here: Label
+    there: Label
 
 
 class SentLiterals(NamedTuple):
@@ -88,6 +98,33 @@ def literal_label(tbox: ClausalTBox, iri: str, positive: bool) -> Label:
 def clashes(label: Label) -> bool:
     """Decide whether ``label`` contains a literal and its negation."""
     return bool(label[0] & label[1])
+
+
+def is_satisfied(literals: Label, label: Label) -> bool:
+    """Decide whether ``label`` has one of the ``literals`` (head, body) of a clause."""
+    return bool(literals[0] & label[0] or literals[1] & label[1])
+
+
+def unrefuted_literals(literals: Label, label: Label) -> Label:
+    """The ``literals`` (head, body) of a clause whose negations ``label`` does not have."""
+    return literals[0] & ~label[1], literals[1] & ~label[0]
+
+
+def is_refuted(literals: Label, label: Label) -> bool:
+    """Decide whether ``label`` has the negation of each of the ``literals`` (head, body) of a
+    clause.
+    """
+    return not (literals[0] & ~label[1] or literals[1] & ~label[0])
+
+
+def literal_count(label: Label) -> int:
+    """Count the literals of a label."""
+    return label[0].bit_count() + label[1].bit_count()
+
+
+def label_difference(label: Label, other: Label) -> Label:
+    """The literals of ``label`` that ``other`` lacks."""
+    return label[0] & ~other[0], label[1] & ~other[1]
 
 
 def join(first: Label, second: Label) -> Label:
@@ -152,6 +189,25 @@ class LabelCalculus:
             found = self._clauses_of[above] = tuple(sorted(found, key=lambda c: c.index))
         return found
 
+    @cached_method
+    def clause_ends(self, role: Role) -> tuple[ClauseEnds, ...]:
+        """The clauses that an assertion of ``role`` matches, seen from its subject: those with their
+        centre there, then those with their branch.
+        """
+        return tuple(
+            ClauseEnds(c, at_branch, c.literals_at(at_branch), c.literals_at(not at_branch))
+            for named, at_branch in ((role, False), (role.inverse, True))
+            for c in self.clauses_on_role(named)
+        )
+
+    @cached_method
+    def atoms_at_subject(self, role: Role) -> int:
+        """Bitmask of the atoms that clauses read at the subject of an assertion of ``role``."""
+        found = 0
+        for _, _, (head, body), _ in self.clause_ends(role):
+            found |= head | body
+        return found
+
     def roles_below(self, clause: CompiledClause) -> frozenset[Role]:
         """The roles below S, for the clause of a restriction ≤n S.C."""
         role = self.tbox.clauses[clause.index].role
@@ -196,51 +252,25 @@ class LabelCalculus:
         key = (role, subject, object)
         found = self._send_memo.get(key)
         if found is None:
-            to_subject, to_object = self._sent_by_clauses(
-                self.clauses_on_role(role), subject, object
-            )
-            back_object, back_subject = self._sent_by_clauses(
-                self.clauses_on_role(role.inverse), object, subject
-            )
+            to_subject = to_object = EMPTY
+            for clause, at_branch, here, there in self.clause_ends(role):
+                if clause.n:
+                    continue
+                left = unrefuted_literals(here, subject), unrefuted_literals(there, object)
+                count = literal_count(left[0]) + literal_count(left[1])
+                if not count:
+                    left = here, there
+                    if here == there == EMPTY:
+                        left = (EMPTY, self.clash) if at_branch else (self.clash, EMPTY)
+                if count < 2:
+                    to_subject, to_object = join(to_subject, left[0]), join(to_object, left[1])
             found = SentLiterals(
-                _label_difference(join(to_subject, back_subject), subject),
-                _label_difference(join(to_object, back_object), object),
+                label_difference(to_subject, subject), label_difference(to_object, object)
             )
             if found == NOTHING_SENT:
                 found = NOTHING_SENT
             self._send_memo[key] = found
         return found
-
-    def _sent_by_clauses(
-        self, clauses: tuple[CompiledClause, ...], centre: Label, branch: Label
-    ) -> tuple[Label, Label]:
-        """Compute the literals that ``clauses`` send to the centre and to the branch."""
-        to_centre, to_branch = EMPTY, EMPTY
-        for c in clauses:
-            if c.n:
-                continue
-            head, body = c.head & ~centre[1], c.body & ~centre[0]
-            branch_head, branch_body = c.branch_head & ~branch[1], c.branch_body & ~branch[0]
-            open_literals = (
-                head.bit_count()
-                + body.bit_count()
-                + branch_head.bit_count()
-                + branch_body.bit_count()
-            )
-            if open_literals > 1:
-                continue
-            if not open_literals:
-                head, body, branch_head, branch_body = c.head, c.body, c.branch_head, c.branch_body
-                if not head | body | branch_head | branch_body:
-                    head, body = self.clash
-            to_centre = join(to_centre, (head, body))
-            to_branch = join(to_branch, (branch_head, branch_body))
-        return to_centre, to_branch
-
-
-def _label_difference(label: Label, known: Label) -> Label:
-    """The literals of ``label`` that are not ``known``."""
-    return label[0] & ~known[0], label[1] & ~known[1]
 
 
 def _compile_clause(index: int, clause: Clause, ids: Mapping[Atom, int]) -> CompiledClause:

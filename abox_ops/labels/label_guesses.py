@@ -13,7 +13,6 @@ from functools import cached_property
 
 from shiq.abox_ops.labels.label_calculus import Label, LabelCalculus, clashes, join
 from shiq.model.clause import AtLeast
-from shiq.model.roles import Role
 from shiq.support import bits, cached_method
 
 #: How deep witnesses of witnesses are looked at.
@@ -35,7 +34,7 @@ class LabelGuesses:
         self._groups = (NameHalves(original), NameHalves(fresh))
         self._needs = sum(1 << i for i in self.space.at_least)
         self._masks = {
-            i: self._atoms_at_first_end(need.role) for i, need in self.space.at_least.items()
+            i: self.space.atoms_at_subject(need.role) for i, need in self.space.at_least.items()
         }
         self._close_memo: dict[tuple[Label, int], Label] = {}
         self._send_memo: dict[tuple[int, int, int, int], Label] = {}
@@ -126,15 +125,6 @@ class LabelGuesses:
             found = self._send_memo[key] = self._label_after_witness(
                 self.space.at_least[i], (positive, negative), depth
             )
-        return found
-
-    def _atoms_at_first_end(self, role: Role) -> int:
-        """Bitmask of the atoms that clauses on the role read at the first end of a role assertion."""
-        found = 0
-        for c in self.space.clauses_on_role(role):
-            found |= c.body | c.head
-        for c in self.space.clauses_on_role(role.inverse):
-            found |= c.branch_body | c.branch_head
         return found
 
     def _label_after_witness(self, need: AtLeast, label: Label, depth: int) -> Label:

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from shiq.abox_ops.labels.irrelevance import Irrelevance, OpenClauses
 from shiq.abox_ops.labels.label_calculus import (
     EMPTY,
     CompiledClause,
     Label,
     LabelCalculus,
     clashes,
+    is_satisfied,
     join,
 )
 from shiq.columns.arrays import (
@@ -259,7 +259,6 @@ class RolePropagation:
     roles: Callable[[], Sequence[Role]]
 
     def __post_init__(self) -> None:
-        self.irrelevance = Irrelevance(self.table.space)
         self._masks: list[int] = []
 
     def send_one(self, role: int, subject: int, object: int) -> tuple[int, int]:
@@ -278,14 +277,8 @@ class RolePropagation:
 
     def _role_masks(self) -> list[int]:
         """For each role id, a bitmask of the atoms that clauses on the role use at that end."""
-        space = self.table.space
         for named in self.roles()[len(self._masks) :]:
-            mask = 0
-            for c in space.clauses_on_role(named):
-                mask |= c.body | c.head
-            for c in space.clauses_on_role(named.inverse):
-                mask |= c.branch_body | c.branch_head
-            self._masks.append(mask)
+            self._masks.append(self.table.space.atoms_at_subject(named))
         return self._masks
 
     def distinct_edges(
@@ -304,18 +297,6 @@ class RolePropagation:
         sent = np.array([self._send_cached(*key) for key in combination], np.int64).reshape(-1, 2)
         return sent[inverse, 0], sent[inverse, 1]
 
-    def open_clauses(
-        self, role: Ints, subject: Ints, object: Ints
-    ) -> tuple[list[OpenClauses], Ints]:
-        """Find the distinct `OpenClauses` of role assertions, and the position of each role
-        assertion among them.
-        """
-        combination, inverse = self.distinct_edges(role, subject, object)
-        labels, roles = self.table.labels, self.roles()
-        return [
-            self.irrelevance.open_clauses(roles[r], labels[a], labels[b]) for r, a, b in combination
-        ], inverse
-
     @cached_method
     def undecided_clauses(
         self, role: int, label: int, other: int
@@ -323,14 +304,11 @@ class RolePropagation:
         """Find the clauses on a role assertion that neither label satisfies, each with whether the
         first end is its branch.
         """
-        labels, named, undecided = (
-            self.table.labels,
-            self.roles()[role],
-            self.irrelevance.undecided_clauses,
-        )
-        return (
-            *((c, False) for c in undecided(named, labels[label], labels[other])),
-            *((c, True) for c in undecided(named.inverse, labels[other], labels[label])),
+        labels = self.table.labels
+        return tuple(
+            (clause, at_branch)
+            for clause, at_branch, here, there in self.table.space.clause_ends(self.roles()[role])
+            if not is_satisfied(here, labels[label]) and not is_satisfied(there, labels[other])
         )
 
     @cached_method

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from shiq.abox_ops.labels.label_calculus import (
     CompiledClause,
     Label,
     LabelCalculus,
+    is_refuted,
     literal_label,
 )
 from shiq.abox_ops.labels.label_guesses import LabelGuesses
@@ -169,9 +170,7 @@ class NumberedCalculus:
         """Decide whether each label satisfies the body of ``clause`` at its centre and refutes its
         head there.
         """
-        return self.table.test_labels(
-            labels, lambda x: not (clause.body & ~x[0] or clause.head & ~x[1])
-        )
+        return self.table.test_labels(labels, partial(is_refuted, clause.literals_at(False)))
 
     # --- data -------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from shiq.abox_ops.counting.merge_classes import MergeClasses
-from shiq.abox_ops.elements.graph import Graph
+from shiq.abox_ops.elements.graph import Graph, flags
 from shiq.abox_ops.index.index import Index, TouchedNodes
 from shiq.abox_ops.labels.irrelevance import constrained_roles, roles_below_any
 from shiq.abox_ops.labels.label_calculus import CompiledClause
@@ -71,21 +71,17 @@ class OpenAssertions:
 
     def is_relevant(self, source: Ints, role: Ints, target: Ints) -> Bools:
         """Decide whether each role assertion is relevant (THEORY, "Irrelevant role assertions")."""
-        if not len(source):
-            return np.zeros(0, np.bool_)
-        label = self.labels()
-        found, which = self.calculus.role_propagation.open_clauses(
-            role, label[source], label[target]
-        )
-        relevant = np.fromiter((o.is_relevant for o in found), np.bool_, len(found))[which]
-        for ends, end in ((source, "at_subject"), (target, "at_object")):
-            for clause in dict.fromkeys(c for o in found for c in getattr(o, end)):
-                has = np.fromiter((clause in getattr(o, end) for o in found), np.bool_, len(found))[
-                    which
-                ]
-                has &= ~relevant
-                if has.any():
-                    relevant[has] = ~self.counts().is_within_bound(ends[has], clause)
+        relevant = np.zeros(len(source), np.bool_)
+        # Those of u-type first: what they settle need not be counted.
+        for clause, at_branch, rows in sorted(
+            self.open_instances(source, role, target), key=lambda instance: instance[0].n
+        ):
+            rows = rows[~relevant[rows]]
+            centres = (target if at_branch else source)[rows]
+            if not clause.n:
+                relevant[rows] = True
+            elif len(rows):
+                relevant[rows] = ~self.counts().is_within_bound(centres, clause)
         return relevant
 
     def open_instances(
@@ -95,6 +91,8 @@ class OpenAssertions:
 
         Each with whether the source is the branch, and the rows concerned.
         """
+        if not len(source):
+            return
         calculus, label = self.calculus.role_propagation, self.labels()
         keys, inverse = calculus.distinct_edges(role, label[source], label[target])
         by_clause: dict[tuple[int, bool], list[int]] = {}
@@ -107,7 +105,7 @@ class OpenAssertions:
             yield (
                 compiled[number],
                 at_branch,
-                np.isin(inverse, np.array(which, np.int64)).nonzero()[0],
+                flags(len(keys), np.array(which, np.int64))[inverse].nonzero()[0],
             )
 
     def is_constrained(self, source: Ints, role: Ints, target: Ints) -> Bools:

@@ -10,7 +10,7 @@ import numpy as np
 
 from shiq.abox_ops.elements.graph import flags
 from shiq.abox_ops.labels.irrelevance import witness_survives
-from shiq.abox_ops.labels.label_calculus import CompiledClause, Label
+from shiq.abox_ops.labels.label_calculus import CompiledClause, Label, is_refuted
 from shiq.abox_ops.labels.label_numbers import Bools, apply_to_distinct
 from shiq.abox_ops.modules.add_set import ROLES, clause_code
 from shiq.abox_ops.patch.inside_region import (
@@ -59,11 +59,9 @@ def is_covered(
         if len(rest):
             found[rest] = _is_covered_by_replacement(region, clause, a[rest], b[rest])
         return found
-    head, body = (
-        (clause.branch_head, clause.branch_body) if at_branch else (clause.head, clause.body)
-    )
+    here = clause.literals_at(at_branch)
     return is_old & table.test_labels(
-        region.labels.model_label[a], lambda x: not head & ~x[1] and not body & ~x[0]
+        region.labels.model_label[a], lambda x: is_refuted(here, x)
     )
 
 

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shiq.abox_ops.elements.graph import extend_flags, flags
-from shiq.abox_ops.labels.label_calculus import CompiledClause, Label, LabelCalculus, clashes
+from shiq.abox_ops.labels.label_calculus import (
+    CompiledClause,
+    Label,
+    LabelCalculus,
+    clashes,
+    is_refuted,
+    is_satisfied,
+)
 from shiq.abox_ops.labels.label_numbers import Bools, distinct_rows
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.modules.add_set import clause_code
@@ -43,30 +50,14 @@ def asking_clause(
             outside: told_N of b.
             before: told_N of a if the assertion is one of A between unchanged elements, else None.
     """
-    for named, at_branch in ((role, False), (role.inverse, True)):
-        for c in space.clauses_on_role(named):
-            here, there = (c.head, c.body), (c.branch_head, c.branch_body)
-            if at_branch:
-                here, there = there, here
-            if c.n or _is_end_satisfied(here, inside) or _is_end_satisfied(there, outside):
-                continue
-            if (all_plain or _is_end_refuted(here, inside)) and not (
-                before is not None and _is_end_refuted(here, before)
-            ):
-                return c
+    for clause, _, here, there in space.clause_ends(role):
+        if clause.n or is_satisfied(here, inside) or is_satisfied(there, outside):
+            continue
+        if (all_plain or is_refuted(here, inside)) and not (
+            before is not None and is_refuted(here, before)
+        ):
+            return clause
     return None
-
-
-def _is_end_satisfied(literals: Label, label: Label) -> bool:
-    """Decide whether ``label`` contains one of a clause's ``literals`` at this end."""
-    return bool(literals[0] & label[0] or literals[1] & label[1])
-
-
-def _is_end_refuted(literals: Label, label: Label) -> bool:
-    """Decide whether ``label`` contains the negation of each of a clause's ``literals`` at this
-    end.
-    """
-    return not (literals[0] & ~label[1] or literals[1] & ~label[0])
 
 
 #: In the place of a label: an assertion that is not one of A between elements as they are now.

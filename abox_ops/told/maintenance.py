@@ -10,7 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from shiq.abox_ops.elements.graph import Graph, extend_flags, flags
-from shiq.abox_ops.labels.label_calculus import CompiledClause, Label
+from shiq.abox_ops.labels.label_calculus import (
+    CompiledClause,
+    Label,
+    literal_count,
+    unrefuted_literals,
+)
 from shiq.abox_ops.labels.label_numbers import Bools, distinct_rows
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.told.told_literals import (
@@ -205,10 +210,7 @@ class _OutwardWalk:
         Whatever the label of its object is.
         """
         space = self.calculus.space
-        here = [(c.head, c.body) for c in space.clauses_on_role(role) if not c.n]
-        here += [
-            (c.branch_head, c.branch_body) for c in space.clauses_on_role(role.inverse) if not c.n
-        ]
+        here = [ends.here for ends in space.clause_ends(role) if not ends.clause.n]
         return any(
             _count_unrefuted(c, now) < min(2, _count_unrefuted(c, before)) for c in here
         ) or any(
@@ -221,5 +223,4 @@ class _OutwardWalk:
 
 def _count_unrefuted(literals: Label, label: Label) -> int:
     """Count the literals at one end of a clause that ``label`` does not refute."""
-    head, body = literals
-    return (head & ~label[1]).bit_count() + (body & ~label[0]).bit_count()
+    return literal_count(unrefuted_literals(literals, label))

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from shiq.abox_ops.elements.graph import Graph, extend_flags, flags
-from shiq.abox_ops.labels.label_calculus import clashes
+from shiq.abox_ops.labels.label_calculus import clashes, is_refuted
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.told.element_cache import ElementCache, HalfEdge
@@ -158,11 +158,11 @@ class WorkList:
         """List, for each ≤1 S.C in force at a label, the ids of the roles below S, and the bitmask
         of C.
         """
-        positive, negative = self.calculus.table.labels[label]
+        literals = self.calculus.table.labels[label]
         return [
             (below, filler)
             for c, below, filler in self._bounds
-            if not (c.body & ~positive or c.head & ~negative)
+            if is_refuted(c.literals_at(False), literals)
         ]
 
     def _merge_parts(self, keys: set[int]) -> None:

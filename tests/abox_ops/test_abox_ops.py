@@ -9,7 +9,7 @@ import pytest
 
 from shiq.abox_ops.conflicts.minimal_subsets import minimal_sublist
 from shiq.abox_ops.elements.normal_assertions import collect_definitions, normalise
-from shiq.abox_ops.labels.irrelevance import Irrelevance, Needs
+from shiq.abox_ops.labels.irrelevance import Needs
 from shiq.abox_ops.labels.label_calculus import EMPTY, Label, LabelCalculus, clashes
 from shiq.abox_ops.modules import shapes as shapes_
 from shiq.abox_ops.modules.components import KeptAssertions, component_modules
@@ -37,6 +37,7 @@ from shiq.simplify import SimplifiedTBox, simplify
 from shiq.support import bits
 from tests.spec.counting import Counts
 from tests.spec.element_graph import ElementGraph
+from tests.spec.irrelevance import Irrelevance
 
 PREFIX = "Prefix(:=<urn:t#>) Prefix(owl:=<http://www.w3.org/2002/07/owl#>) Prefix(xsd:=<http://www.w3.org/2001/XMLSchema#>)"
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from shiq.abox_ops.labels.irrelevance import Needs, witness_survives
-from shiq.abox_ops.labels.label_calculus import CompiledClause, Label, LabelCalculus
+from shiq.abox_ops.labels.label_calculus import CompiledClause, Label, LabelCalculus, is_satisfied
 from shiq.model.clause import AtLeast
 from shiq.model.roles import Role
 from tests.spec.certified_model import CertifiedModel
@@ -62,7 +62,9 @@ class Border:
         la, lb = self.label(a), self.label(b)
         is_old = self.was_asserted(role, a, b)
         for c in self.space.clauses_on_role(role):
-            if not c.is_decided_at_centre(la) and not c.is_decided_at_branch(lb):
+            if not is_satisfied(c.literals_at(False), la) and not is_satisfied(
+                c.literals_at(True), lb
+            ):
                 if not (
                     self.counts.is_within_bound(a, c)
                     if c.n
@@ -70,7 +72,9 @@ class Border:
                 ):
                     yield UnmetClause(c, False)
         for c in self.space.clauses_on_role(role.inverse):
-            if not c.is_decided_at_centre(lb) and not c.is_decided_at_branch(la):
+            if not is_satisfied(c.literals_at(False), lb) and not is_satisfied(
+                c.literals_at(True), la
+            ):
                 if c.n:
                     covered = self.is_within_bound_outside(b, c) or (
                         is_old and self._is_replaced(c, a, b)
@@ -88,7 +92,9 @@ class Border:
         for r, centre, branch in ((role, a, b), (role.inverse, b, a)):
             at_centre, at_branch = self.label(centre), self.label(branch)
             for c in self.space.clauses_on_role(r):
-                if not c.is_decided_at_centre(at_centre) and not c.is_decided_at_branch(at_branch):
+                if not is_satisfied(c.literals_at(False), at_centre) and not is_satisfied(
+                    c.literals_at(True), at_branch
+                ):
                     if not c.n or not self.is_within_bound_outside(centre, c):
                         return False
         return True

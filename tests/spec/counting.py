@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from shiq.abox_ops.labels.irrelevance import Needs
-from shiq.abox_ops.labels.label_calculus import CompiledClause, Label, LabelCalculus
+from shiq.abox_ops.labels.label_calculus import CompiledClause, Label, LabelCalculus, is_satisfied
 from shiq.model.clause import AtLeast
 from shiq.model.roles import Role
 from shiq.partition import Partition
@@ -121,7 +121,7 @@ class Counting:
         """What ``clause`` sees of ``element`` alone."""
         label = self.label(element)
         below = self._below[clause.index]
-        is_active = not clause.is_decided_at_centre(label)
+        is_active = not is_satisfied(clause.literals_at(False), label)
         needed = self._may_generate(element)
         takers = {a for a in self._could_take[clause.index] if self._may_be(label, a.filler)}
         asking: dict[AtLeast, set[str]] = {}

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from shiq import model as owl
 from shiq.abox_ops.labels.data_restrictions import DataRestrictions
 from shiq.abox_ops.labels.irrelevance import (
-    Irrelevance,
     Needs,
     Residuals,
     constrained_roles,
     roles_below_any,
     violates_role_axioms,
 )
-from shiq.abox_ops.labels.label_calculus import Label, LabelCalculus, clashes, join
+from shiq.abox_ops.labels.label_calculus import Label, LabelCalculus, clashes, is_satisfied, join
 from shiq.abox_ops.labels.label_guesses import LabelGuesses
 from shiq.abox_ops.patch.effort import NO_EFFORT, Effort
 from shiq.abox_ops.patch.told_turns import asking_clause
@@ -26,6 +25,7 @@ from shiq.model.roles import Role
 from tests.spec.certified_model import CertifiedModel
 from tests.spec.counting import Counting, Counts
 from tests.spec.element_graph import ElementGraph
+from tests.spec.irrelevance import Irrelevance
 from tests.spec.told_plus import ToldPlus
 
 
@@ -241,15 +241,15 @@ class PatchState:
             for c in self.space.clauses_on_role(role):
                 if (
                     not c.n
-                    and not c.is_decided_at_centre(label)
-                    and not c.is_decided_at_branch(other)
+                    and not is_satisfied(c.literals_at(False), label)
+                    and not is_satisfied(c.literals_at(True), other)
                 ):
                     found |= c.head & needs or c.head & ~self.space.data_mask
             for c in self.space.clauses_on_role(role.inverse):
                 if (
                     not c.n
-                    and not c.is_decided_at_centre(other)
-                    and not c.is_decided_at_branch(label)
+                    and not is_satisfied(c.literals_at(False), other)
+                    and not is_satisfied(c.literals_at(True), label)
                     and not c.head & needs
                 ):
                     found |= c.branch_head
