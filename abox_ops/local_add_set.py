@@ -14,6 +14,7 @@ from shiq.abox_ops.elements.graph import flags
 from shiq.abox_ops.elements.normal_assertions import literal_expression
 from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.engine import NO_WIDENING, WideningFigures
+from shiq.abox_ops.index.index import Index
 from shiq.abox_ops.labels.label_calculus import EMPTY, Label
 from shiq.abox_ops.modules.add_set import ROLES, AddSetColumns, AddSetModules, clause_index
 from shiq.abox_ops.patch.patch import Patch
@@ -32,10 +33,12 @@ _EXAMPLES = 3
 class LocalAddSet(AddSetModules):
     """A_add of one batch in columns, computed by the engine `local`.
 
+    index: that of A without the deletions.
     clauses: the clauses of the modules, if not those of the calculus.
     patch, widening: under the criterion `model`, the patch and its cost.
     """
 
+    index: Index
     clauses: ClausalTBox | None = field(default=None, kw_only=True)
     patch: Patch | None = field(default=None, kw_only=True)
     widening: WideningFigures = field(default=NO_WIDENING, kw_only=True)

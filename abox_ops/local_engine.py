@@ -33,7 +33,7 @@ from shiq.abox_ops.elements.base import (
 from shiq.abox_ops.elements.graph import BaseElements, Graph, empty_labels
 from shiq.abox_ops.elements.normal_assertions import definition_name
 from shiq.abox_ops.elements.union_view import UnionView, encode_batch, split_known_rows
-from shiq.abox_ops.engine import CRITERIA, MODEL, AddSet, Inquiry, NamedModule
+from shiq.abox_ops.engine import CRITERIA, MODEL, AddSet, Inquiry
 from shiq.abox_ops.index.deletion import index_after_deletion
 from shiq.abox_ops.index.index import (
     CalculusCache,
@@ -43,17 +43,15 @@ from shiq.abox_ops.index.index import (
     touched_nodes,
     view_without_batch,
 )
-from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.local_add_set import LocalAddSet
-from shiq.abox_ops.modules.add_set import AddSetColumns
 from shiq.abox_ops.patch.certified_model import CertifiedModel, read_stored_model
-from shiq.abox_ops.patch.inside_region import ModuleNamer, PatchContext, PatchRegion
+from shiq.abox_ops.patch.inside_region import PatchContext, PatchRegion
 from shiq.abox_ops.patch.patch import Patch
 from shiq.abox_ops.patch.widening_loop import decide_patch
 from shiq.columns.arrays import Columns, array_table, is_row_in, unique
 from shiq.columns.rows import ROW_COLUMNS
 from shiq.errors import UsageError
-from shiq.model import NOTHING, THING, Assertion, Class, SubClassOf, TBox
+from shiq.model import NOTHING, THING, Assertion, Class, TBox
 from shiq.model.abox import ABox
 from shiq.model.roles import RoleBox, role_box
 from shiq.reasoner.protocol import Answer
@@ -168,29 +166,13 @@ class LocalKnowledgeBase:
     def _patch_batch(
         self, union: UnionView, inquiry: Inquiry
     ) -> tuple[LocalAddSet, Sequence[Answer]]:
-        """Decide the batch in ``union`` by patching the certified model, over the TBox with the
-        batch's names.
-        """
-        added = self.calculi.new_vocabulary(union)
-        calculus = self.calculi.calculus_for(self.calculi.extended_tbox(added), MODEL, union.names)
-        return self.patch_under_calculus(union, calculus, added, inquiry)
-
-    def patch_under_calculus(
-        self,
-        union: UnionView,
-        calculus: NumberedCalculus,
-        added: Sequence[SubClassOf | Class],
-        inquiry: Inquiry,
-    ) -> tuple[LocalAddSet, Sequence[Answer]]:
-        """Decide the batch in ``union`` by patching the certified model, over the ``calculus`` of T
-        with the vocabulary ``added``.
-        """
-        outside = self._certified_model(inquiry)
-        patch = self._new_patch(outside, union, calculus, added)
+        """Decide the batch in ``union`` by patching the certified model."""
+        patch = self._new_patch(self._certified_model(inquiry), union)
         found = decide_patch(patch, inquiry)
-        add_set = self.make_add_set(calculus, union, patch.add_set_columns())
-        add_set = replace(
-            add_set,
+        add_set = LocalAddSet(
+            patch.region.calculus,
+            patch.add_set_columns(),
+            self.index,
             clauses=patch.tbox,
             decided_modules=found.modules,
             patch=patch,
@@ -199,39 +181,23 @@ class LocalKnowledgeBase:
         return add_set, found.answers
 
     def _new_patch(
-        self,
-        outside: CertifiedModel,
-        union: UnionView,
-        calculus: NumberedCalculus,
-        added: Sequence[SubClassOf | Class],
-        *,
-        all_plain: bool = False,
+        self, outside: CertifiedModel, union: UnionView, *, all_plain: bool = False
     ) -> Patch:
-        """Start a patch of the model ``outside`` for the batch in ``union``; its region has not
-        grown yet.
-
-        calculus: of T with the vocabulary ``added``. all_plain: nothing is assumed in I.
+        """Start a patch of the model ``outside`` for the batch in ``union``, over the TBox with the
+        batch's names; its region has not grown yet. all_plain: nothing is assumed in I.
         """
+        added = self.calculi.new_vocabulary(union)
+        calculus = self.calculi.calculus_for(self.calculi.extended_tbox(added), MODEL, union.names)
         graph = Graph(union, self.roles, self.index.base_elements(outside.classes))
         known = self.index.simplified_tbox.clauses.atom_ids
         brought = {x.iri if isinstance(x, Class) else definition_name(x.sub) for x in added}
         absent = sum(1 << calculus.tbox.atom_ids[name] for name in brought if name not in known)
-
-        def name_modules(found: AddSetColumns) -> Sequence[NamedModule]:
-            """The modules of A_add with the names of their individuals."""
-            return self.make_add_set(calculus, union, found).modules
-
         touched = touched_nodes(union, self.roles)
-        given = PatchContext(
-            self.index, calculus, graph, touched, outside, name_modules, absent, all_plain
+        return Patch(
+            PatchRegion(
+                PatchContext(self.index, calculus, graph, touched, outside, absent, all_plain)
+            )
         )
-        return Patch(PatchRegion(given))
-
-    def make_add_set(
-        self, calculus: NumberedCalculus, union: UnionView, found: AddSetColumns
-    ) -> LocalAddSet:
-        """Wrap the columns ``found`` of A_add in ``union`` under ``calculus`` as an add set."""
-        return LocalAddSet(calculus, self.index, union, self.roles, found)
 
     def _certified_model(self, inquiry: Inquiry) -> CertifiedModel:
         """Return the certified model of (T, A): the stored one, or one certified on first use.
@@ -267,15 +233,7 @@ class LocalKnowledgeBase:
         # Loaded where no certificate is stored.
         from shiq.abox_ops.patch.certificate import certify_base
 
-        def module_namer(graph: Graph) -> ModuleNamer:
-            """Make the function that names the individuals of modules on ``graph``."""
-            return lambda found: self.make_base_add_set(graph, found).modules
-
-        return certify_base(self.index, self.base, self.roles, module_namer, inquiry)
-
-    def make_base_add_set(self, graph: Graph, found: AddSetColumns) -> LocalAddSet:
-        """Wrap the columns ``found`` of A_add, over a ``graph`` of A alone, as an add set."""
-        return self.make_add_set(self.index.calculus, graph.union, found)
+        return certify_base(self.index, self.base, self.roles, inquiry)
 
     def union_with(self, insertions: ABox) -> UnionView:
         """View A ∪ ``insertions`` as one base. Names of T keep their ids, so that results for one
@@ -359,29 +317,16 @@ class LocalKnowledgeBase:
                 found = keep_everything(index, calculus, graph, touched)
             case _:
                 raise NotImplementedError(f"no procedure for the criterion {criterion}")
-        return self.make_add_set(calculus, union, found)
+        return LocalAddSet(calculus, found, index)
 
     def _add_set_clausal(self, union: UnionView) -> LocalAddSet:
-        """Compute A_add for ``union`` by the criterion `clausal`."""
-        added = self.calculi.new_vocabulary(union)
-        calculus = self.calculi.calculus_for(
-            self.calculi.extended_tbox(added), "clausal", union.names
-        )
-        return self.make_add_set(
-            calculus, union, self.clausal_patch(union, calculus, added).add_set_columns()
-        )
-
-    def clausal_patch(
-        self, union: UnionView, calculus: NumberedCalculus, added: Sequence[SubClassOf | Class]
-    ) -> Patch:
-        """Make the patch of the criterion `clausal` for ``union``, over the ``calculus`` of T with
-        the vocabulary ``added``.
+        """Compute A_add for ``union`` by the criterion `clausal`.
 
         The model is told literals alone, and every element is plain (THEORY, "The add set").
         """
         from shiq.abox_ops.patch.certificate import told_only_model
 
         told = told_only_model(self.index.calculus, self.index.merge_classes)
-        patch = self._new_patch(told, union, calculus, added, all_plain=True)
+        patch = self._new_patch(told, union, all_plain=True)
         patch.close()
-        return patch
+        return LocalAddSet(patch.region.calculus, patch.add_set_columns(), self.index)

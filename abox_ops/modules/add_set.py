@@ -19,7 +19,6 @@ from shiq.abox_ops.elements.graph import Graph, flags
 from shiq.abox_ops.elements.quotient import component_minima
 from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.engine import AddSet, NamedModule
-from shiq.abox_ops.index.index import Index
 from shiq.abox_ops.labels.label_calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
@@ -33,7 +32,6 @@ from shiq.columns.arrays import (
     row_codes,
     set_difference,
 )
-from shiq.model.roles import RoleBox
 from shiq.reasoner.protocol import Answer, Module
 from shiq.support import LazySequence
 
@@ -108,17 +106,19 @@ class AddSetColumns:
 
 @dataclass(frozen=True, eq=False)
 class AddSetModules:
-    """The modules of A_add, made from its ``columns`` over ``union`` = A ∪ A⁺.
+    """The modules of A_add, made from its ``columns``.
 
     ``decided_modules``: the modules, where they are known already.
     """
 
     calculus: NumberedCalculus
-    index: Index
-    union: UnionView
-    roles: RoleBox
     columns: AddSetColumns
     decided_modules: Sequence[NamedModule] | None = field(default=None, kw_only=True)
+
+    @property
+    def union(self) -> UnionView:
+        """A ∪ A⁺."""
+        return self.columns.graph.union
 
     def _members(self, elements: Ints) -> dict[int, tuple[str, ...]]:
         """The names of the individuals of each element, sorted."""
@@ -200,7 +200,7 @@ class AddSetModules:
                 "b": rank[found.edges["target"]],
             }
         )
-        component = self.components(len(by_name), edges["a"], edges["b"])
+        component = component_minima(len(by_name), edges["a"], edges["b"])
         order = component.argsort(kind="stable")
         start = np.concatenate([[True], np.diff(component[order]) > 0]).nonzero()[0]
         parts = self._rows_by_component(edges, component, order, rank, flags(len(graph), elements))
@@ -220,12 +220,6 @@ class AddSetModules:
             module = Module(*zip(*(labels[label[n]] for n in nodes)), *map(tuple, lists))
             result.append(NamedModule(module, tuple(members[by_name[n]] for n in nodes)))
         return result
-
-    def components(self, count: int, first: Ints, second: Ints) -> Ints:
-        """Compute the least node of each node's connected component, for nodes 0 … count-1 with
-        edges first[i] – second[i].
-        """
-        return component_minima(count, first, second)
 
     def _rows_by_component(
         self, edges: Columns, component: Ints, order: Ints, rank: Ints, rest: np.ndarray

@@ -4,7 +4,6 @@ completion"; `tests.spec.certificate`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +20,7 @@ from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.patch.assumptions import assume_labels_for
 from shiq.abox_ops.patch.border_rules import find_crossings
 from shiq.abox_ops.patch.certified_model import CertifiedModel
-from shiq.abox_ops.patch.inside_region import ModuleNamer, PatchContext, PatchRegion, count_region
+from shiq.abox_ops.patch.inside_region import PatchContext, PatchRegion, count_region
 from shiq.abox_ops.patch.patch import Patch, RoundSteps
 from shiq.abox_ops.patch.told_plus import report_told_clash
 from shiq.abox_ops.patch.widening_loop import PatchOutcome, decide_patch
@@ -93,11 +92,9 @@ def certify_base(
     index: Index,
     base: Base,
     roles: RoleBox,
-    named: Callable[[Graph], ModuleNamer],
     inquiry: Inquiry,
 ) -> BaseCertificate:
-    """Certify (T, ``base``) by finding a model. ``index`` is its index; ``named``: gives the module
-    namer of a graph (`PatchContext`).
+    """Certify (T, ``base``) by finding a model. ``index`` is its index.
 
     If A is inconsistent, or undecided under an assumption, the model contains told literals alone.
     """
@@ -106,9 +103,7 @@ def certify_base(
     graph = Graph(view_without_batch(base), roles, index.base_elements())
     everyone = graph.locate(unique(graph.base_elements.keys_of(base.nodes())))
     graph.fetch_edges(everyone)
-    given = PatchContext(
-        index, calculus, graph, NOTHING_TOUCHED, told_only_model(calculus), named(graph)
-    )
+    given = PatchContext(index, calculus, graph, NOTHING_TOUCHED, told_only_model(calculus))
     region = PatchRegion(given)
     patch = Patch(region, CERTIFYING)
     refuted: list[bool] = []

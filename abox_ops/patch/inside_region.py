@@ -4,7 +4,7 @@ plain elements").
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,12 +14,11 @@ import numpy.typing as npt
 from shiq.abox_ops.counting.groups import CountedGraph, ElementAnswers
 from shiq.abox_ops.counting.merge_classes import MergeClasses
 from shiq.abox_ops.elements.graph import ElementFlags, Graph, flags
-from shiq.abox_ops.engine import NamedModule
 from shiq.abox_ops.index.index import Index, TouchedNodes
 from shiq.abox_ops.labels.irrelevance import violates_role_axioms
 from shiq.abox_ops.labels.label_numbers import Bools, distinct_rows
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
-from shiq.abox_ops.modules.add_set import AddSetColumns, PulledInReasons
+from shiq.abox_ops.modules.add_set import PulledInReasons
 from shiq.abox_ops.modules.open_assertions import (
     NegatedProperties,
     OpenAssertions,
@@ -86,16 +85,11 @@ class RoundSnapshot:
         return counts.with_class_mates(found) | self._counts.with_class_mates(found)
 
 
-#: Names the individuals of the modules of a closure.
-ModuleNamer = Callable[[AddSetColumns], Sequence[NamedModule]]
-
-
 @dataclass(frozen=True, eq=False)
 class PatchContext:
     """The fixed inputs of a patch: index, calculus, graph, batch and certified model.
 
     index: (T, A). model: the certified model of A. graph: A ∪ A⁺.
-    name_modules: gives the modules of an add set.
     absent: names that T does not have without the batch, as a mask.
     all_plain: whether every element of I is plain (criterion `clausal`).
     """
@@ -105,7 +99,6 @@ class PatchContext:
     graph: Graph
     touched_nodes: TouchedNodes
     model: CertifiedModel
-    name_modules: ModuleNamer
     absent: int = 0
     all_plain: bool = False
 

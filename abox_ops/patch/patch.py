@@ -16,7 +16,7 @@ import numpy as np
 from shiq.abox_ops.counting.merge_classes import MergeClasses
 from shiq.abox_ops.engine import InconsistencyCallback, NamedModule, ignore_inconsistency
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools
-from shiq.abox_ops.modules.add_set import AddSetColumns
+from shiq.abox_ops.modules.add_set import AddSetColumns, AddSetModules
 from shiq.abox_ops.patch.assumptions import assume_labels, initial_elements, uncovered_insertions
 from shiq.abox_ops.patch.border_rules import Crossings, find_crossings
 from shiq.abox_ops.patch.inside_region import (
@@ -60,38 +60,6 @@ ROUND = RoundSteps(
 )
 
 
-def close_region(
-    region: PatchRegion,
-    steps: RoundSteps,
-    *,
-    to_clash: bool = False,
-    certain: InconsistencyCallback = ignore_inconsistency,
-) -> bool:
-    """Grow the region I round by round until no step brings in more (see `Patch.close`).
-
-    Stops because I and the plain elements grow, and elements merge, in finite sets.
-    """
-    while True:
-        if steps.settle_told(region, to_clash, certain):
-            return True
-        steps.assume_labels(region)
-        region.counts = steps.count_classes(region)
-        graph, frontier = region.graph, region.memory.frontier
-        region.is_stale = frontier.stale_elements(graph, region.counts, *_round_columns(region))
-        region.is_uncertain |= region.is_stale
-        crossings = steps.find_crossings(region)
-        region.kept_out = crossings.kept_out
-        grown = unique(np.concatenate([crossings.target, steps.find_initial_region(region)]))
-        if _is_stable(region, grown, crossings.unassumed_elements):
-            # Last, since a pair that crosses by then has the border rules.
-            grown = steps.find_uncovered(region)
-            region.is_uncertain = np.zeros(len(graph), np.bool_)
-        frontier.take_snapshot(graph, region.counts, *_round_columns(region))
-        if _is_stable(region, grown, crossings.unassumed_elements):
-            return False
-        _grow_region(region, grown, crossings)
-
-
 def _is_stable(region: PatchRegion, grown: Ints, unassumed: Ints) -> bool:
     """Decide whether a round changed nothing: all of ``grown`` were in the region I before, nothing
     was assumed of ``unassumed``.
@@ -128,8 +96,8 @@ def _grow_region(region: PatchRegion, grown: Ints, crossings: Crossings) -> None
 
 @dataclass(eq=False)
 class Patch:
-    """A region with the ``steps`` by which it grows, offered to the widening loop as
-    `shiq.abox_ops.patch.widening_loop.GrowingRegion`.
+    """The region I of one batch with the ``steps`` by which it grows, for the widening loop.
+    Individuals stand for their elements (`tests.spec.patch`).
     """
 
     region: PatchRegion
@@ -145,11 +113,37 @@ class Patch:
     def close(
         self, *, to_clash: bool = False, certain: InconsistencyCallback = ignore_inconsistency
     ) -> bool:
-        """Grow the region I by the border rules until they ask for no more. Returns whether it
-        ended early at a clash.
+        """Grow the region I round by round until no step brings in more. With ``to_clash``, stop
+        once told literals of elements clash; these are all of I then.
+
+        ``certain`` is called if there are such elements, in both cases. Stops because I and the
+        plain elements grow, and elements merge, in finite sets.
+
+        Returns: whether it stopped at elements that clash.
         """
         self._assumed_modules = self._kept_rows = None
-        return close_region(self.region, self.steps, to_clash=to_clash, certain=certain)
+        region = self.region
+        while True:
+            if self.steps.settle_told(region, to_clash, certain):
+                return True
+            self.steps.assume_labels(region)
+            region.counts = self.steps.count_classes(region)
+            graph, frontier = region.graph, region.memory.frontier
+            region.is_stale = frontier.stale_elements(graph, region.counts, *_round_columns(region))
+            region.is_uncertain |= region.is_stale
+            crossings = self.steps.find_crossings(region)
+            region.kept_out = crossings.kept_out
+            grown = unique(
+                np.concatenate([crossings.target, self.steps.find_initial_region(region)])
+            )
+            if _is_stable(region, grown, crossings.unassumed_elements):
+                # Last, since a pair that crosses by then has the border rules.
+                grown = self.steps.find_uncovered(region)
+                region.is_uncertain = np.zeros(len(graph), np.bool_)
+            frontier.take_snapshot(graph, region.counts, *_round_columns(region))
+            if _is_stable(region, grown, crossings.unassumed_elements):
+                return False
+            _grow_region(region, grown, crossings)
 
     def add_set_columns(self, *, is_bare: bool = True) -> AddSetColumns:
         """Compute A_add: with told literals alone if ``is_bare``, else with assumptions and
@@ -162,14 +156,13 @@ class Patch:
     def assumed_modules(self) -> Sequence[NamedModule]:
         """The modules of the region I, with assumptions and residuals."""
         if self._assumed_modules is None:
-            self._assumed_modules = self.region.input.name_modules(
-                self.add_set_columns(is_bare=False)
-            )
+            columns = self.add_set_columns(is_bare=False)
+            self._assumed_modules = AddSetModules(self.region.calculus, columns).modules
         return self._assumed_modules
 
     def bare_modules(self) -> Sequence[NamedModule]:
         """The modules of the region I with told literals alone, in the order of `assumed_modules`."""
-        return self.region.input.name_modules(self.add_set_columns())
+        return AddSetModules(self.region.calculus, self.add_set_columns()).modules
 
     def can_widen(self, modules: Sequence[Sequence[str]]) -> list[bool]:
         """Decide for each of ``modules`` whether anything is assumed of it, or a residual in it

@@ -255,9 +255,7 @@ def make_range_region(
         return more
 
     region = PatchRegion(
-        PatchContext(
-            index, calculus, graph, NOTHING_TOUCHED, told_only_model(calculus), lambda found: []
-        ),
+        PatchContext(index, calculus, graph, NOTHING_TOUCHED, told_only_model(calculus)),
         RegionLabels(graph, guess_labels),
     )
     region.is_inside = region.is_active = flags(len(graph), own)

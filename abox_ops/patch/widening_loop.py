@@ -12,17 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shiq.abox_ops.engine import (
     NO_WIDENING,
-    InconsistencyCallback,
     Inquiry,
     NamedModule,
     WideningFigures,
-    ignore_inconsistency,
 )
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.modules.add_set import (
@@ -37,53 +35,10 @@ from shiq.abox_ops.patch.inside_region import PatchRegion
 from shiq.abox_ops.patch.strides import InnerEdges
 from shiq.answers.verdict import Verdict
 from shiq.columns.arrays import Ints, is_in
-from shiq.model.clause import ClausalTBox
 from shiq.reasoner.protocol import Answer, Module
 
-
-class GrowingRegion(Protocol):
-    """Protocol of the region I of one batch: the elements that the check looks at, as they become
-    more. Individuals stand for their elements.
-    """
-
-    @property
-    def tbox(self) -> ClausalTBox:
-        """The clauses over which modules are decided."""
-
-    def close(
-        self, *, to_clash: bool = False, certain: InconsistencyCallback = ignore_inconsistency
-    ) -> bool:
-        """Grow the region I by the border rules until they ask for no more. With ``to_clash``, stop
-        once told literals of elements clash; these are all of I then.
-
-        ``certain`` is called if there are such elements, in both cases. Returns: whether it stopped
-        at them.
-        """
-
-    def assumed_modules(self) -> Sequence[NamedModule]:
-        """The modules of the region I, with assumptions and residuals."""
-
-    def bare_modules(self) -> Sequence[NamedModule]:
-        """The modules of the region I without assumptions and residuals, in the order of
-        `assumed_modules`.
-        """
-
-    def can_widen(self, modules: Sequence[Sequence[str]]) -> Sequence[bool]:
-        """Decide for each of ``modules`` whether anything is assumed of it, or a residual in it
-        keeps an element out of the region I.
-        """
-
-    def widen(self, modules: Sequence[Sequence[str]]) -> None:
-        """Drop the assumptions about the elements of each of ``modules``; where there are none, put
-        into the region I the elements that residuals kept out.
-
-        All at once, from the current I.
-        """
-
-    def closed_count(self) -> int:
-        """Count the elements of the region I that have had their share of questions (closed,
-        `shiq.abox_ops.patch.effort`).
-        """
+if TYPE_CHECKING:
+    from shiq.abox_ops.patch.patch import Patch
 
 
 @dataclass(frozen=True)
@@ -165,7 +120,7 @@ class _PatchQuestions:
     loop.
     """
 
-    def __init__(self, patch: GrowingRegion, inquiry: Inquiry) -> None:
+    def __init__(self, patch: Patch, inquiry: Inquiry) -> None:
         self.patch, self.inquiry = patch, inquiry
         self.open_questions = _UndecidedQuestions()
         #: Modules that were left open in full: they are not asked again, though others are.
@@ -206,7 +161,7 @@ class _PatchQuestions:
         return [next(told) if answer is None else answer for answer in found]
 
 
-def decide_patch(patch: GrowingRegion, inquiry: Inquiry) -> PatchOutcome:
+def decide_patch(patch: Patch, inquiry: Inquiry) -> PatchOutcome:
     """Decide (T, A ∪ A⁺) by patching the certified model. Inconsistency is reported as soon as
     consequences of (T, A ∪ A⁺) alone show it.
 

@@ -293,9 +293,7 @@ def _kept_modules(members: Ints, *, indexed: IndexedStore) -> AddSetModules:
     """
     base, index, roles = indexed.open_cached()
     told, seen = _open_assertions(base, index, roles, members)
-    return AddSetModules(
-        index.calculus, index, told.graph.union, roles, _kept_add_set(told, unique(seen))
-    )
+    return AddSetModules(index.calculus, _kept_add_set(told, unique(seen)))
 
 
 def _kept_add_set(tests: OpenAssertions, elements: Ints) -> AddSetColumns:

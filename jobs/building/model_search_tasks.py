@@ -230,9 +230,8 @@ def class_merge_pairs(
 
 def kept_modules(members: Ints, *, indexed: IndexedStore, found: ModelSearchState) -> AddSetModules:
     """Make the modules of the elements ``members``, with the labels that the model assumes."""
-    _, index, roles = indexed.open_cached()
-    kept = _range_certifier(indexed, found).kept_columns(members)
-    return AddSetModules(index.calculus, index, kept.graph.union, roles, kept)
+    certifier = _range_certifier(indexed, found)
+    return AddSetModules(certifier.index.calculus, certifier.kept_columns(members))
 
 
 def drop_assumptions(

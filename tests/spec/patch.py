@@ -35,7 +35,7 @@ class Patch(PatchState):
         self, *, to_clash: bool = False, certain: InconsistencyCallback = ignore_inconsistency
     ) -> bool:
         """told⁺, the labels, the counts and the border rules afresh, until nothing more has to
-        be pulled in. See `shiq.abox_ops.patch.widening_loop.GrowingRegion`.
+        be pulled in. See `shiq.abox_ops.patch.patch.Patch`.
 
         Stops because I and the plain elements grow, and elements merge, within finite sets.
         """
@@ -234,14 +234,14 @@ class Patch(PatchState):
     # --- after a failure --------------------------------------------------------------------------
 
     def can_widen(self, modules: Sequence[Sequence[str]]) -> list[bool]:
-        """See `shiq.abox_ops.patch.widening_loop.GrowingRegion`."""
+        """See `shiq.abox_ops.patch.patch.Patch`."""
         return [
             bool(self._guessed_elements(elements) or self._kept_out_of(elements))
             for elements in map(self._elements, modules)
         ]
 
     def widen(self, modules: Sequence[Sequence[str]]) -> None:
-        """See `shiq.abox_ops.patch.widening_loop.GrowingRegion`."""
+        """See `shiq.abox_ops.patch.patch.Patch`."""
         pulled: dict[str, Effort] = {}
         failed = [self._elements(module) for module in modules]
         efforts = [
@@ -280,15 +280,15 @@ class Patch(PatchState):
 
     @property
     def tbox(self) -> ClausalTBox:
-        """See `shiq.abox_ops.patch.widening_loop.GrowingRegion`."""
+        """See `shiq.abox_ops.patch.patch.Patch`."""
         return self.tools.residuals.tbox
 
     def assumed_modules(self) -> list[NamedModule]:
-        """See `shiq.abox_ops.patch.widening_loop.GrowingRegion`."""
+        """See `shiq.abox_ops.patch.patch.Patch`."""
         return self._modules(self._kept[0])
 
     def bare_modules(self) -> list[NamedModule]:
-        """See `shiq.abox_ops.patch.widening_loop.GrowingRegion`."""
+        """See `shiq.abox_ops.patch.patch.Patch`."""
         return self._modules(self._kept[1])
 
     def _modules(self, kept: KeptAssertions) -> list[NamedModule]:

@@ -128,7 +128,7 @@ class PatchState:
             self._plain_elements.add(element)
 
     def closed_count(self) -> int:
-        """See `shiq.abox_ops.patch.widening_loop.GrowingRegion`."""
+        """See `shiq.abox_ops.patch.patch.Patch`."""
         return sum(1 for e in self.inside_elements if self.effort.get(e, NO_EFFORT).is_closed)
 
     def _was_asserted(self, role: Role, a: str, b: str) -> bool:

@@ -237,10 +237,14 @@ def certify_by_model(
     found = knowledge_base.certify(Inquiry(decide, is_over, verdict_only=True))
     if not found.model.is_guessed:
         return None
-    add_set = knowledge_base.make_base_add_set(
-        found.patch.region.graph, found.patch.add_set_columns()
+    index, patch = knowledge_base.index, found.patch
+    add_set = LocalAddSet(
+        index.calculus,
+        patch.add_set_columns(),
+        index,
+        clauses=patch.tbox,
+        decided_modules=found.outcome.modules,
     )
-    add_set = replace(add_set, clauses=found.patch.tbox, decided_modules=found.outcome.modules)
     return found.model, add_set, found.outcome.answers
 
 
