@@ -226,7 +226,7 @@ def counted_edges(
     counted: CountedGraph, clause: CompiledClause, active: Ints, edges: GroupedEdges
 ) -> Bools:
     """Select the ``edges`` from ``active`` members to E, the neighbours that ``clause`` may count."""
-    found = counted.calculus.is_role_in(edges.role, counted.calculus.roles_below(clause))
+    found = counted.calculus.is_role_in(edges.role, counted.calculus.space.roles_below(clause))
     found = found & flags(len(counted.graph), active)[edges.source]
     found[found] = ~counted.lookup_by_label(
         edges.target[found], lambda: counted.label_bits.has_any_negated(clause.branch_body)
@@ -471,7 +471,7 @@ class LabelBits:
         """Select the ≥-atoms whose witnesses have their parent as S-neighbour, and those whose
         witnesses are S-neighbours; S is the clause's role.
         """
-        below = self.calculus.roles_below(clause)
+        below = self.calculus.space.roles_below(clause)
         return (
             tuple(a for a in self.at_least_atoms if a.role.inverse in below),
             tuple(a for a in self.at_least_atoms if a.role in below),

@@ -133,7 +133,7 @@ def pairs_to_merge(
     chosen |= edges_to_potential_parents(counted, taken, edges)
     chosen &= tieable(edges.target)
     before = done & (state.representative[members] >= 0)
-    looping = own[group] & ~done & counted.calculus.may_loop(clause)
+    looping = own[group] & ~done & counted.calculus.space.may_loop(clause)
     themselves = np.flatnonzero(looping & flags(len(counted.graph), active)[members])
     groups = np.concatenate([edges.group[chosen], group[before], group[themselves]])
     elements = np.concatenate(

@@ -24,7 +24,6 @@ from shiq.columns.arrays import (
     NONE,
     Columns,
     Ints,
-    concatenate_ranges,
     extend_column,
     insertion_points,
     unique,
@@ -177,7 +176,6 @@ class EdgeTable:
         self.columns: Columns = _empty_columns(names)
         self.is_fetched = _NO_FLAGS
         self.has_insertions = False
-        self._by_source = _RowsBySource()
 
     def add(self, rows: Columns) -> None:
         """Append role assertions; columns that the table does not have are ignored."""
@@ -189,12 +187,10 @@ class EdgeTable:
         """Replace the ends of all role assertions by their representatives ``rep``, after elements
         were joined.
         """
-        self._by_source = _RowsBySource()
         self.columns |= {end: rep[self.columns[end]] for end in ("source", "target")}
 
     def clear(self) -> None:
         """Drop the role assertions, to free memory; the graph must not be searched afterwards."""
-        self._by_source = _RowsBySource()
         self.columns = {name: column[:0].copy() for name, column in self.columns.items()}
 
     def half_edges(self, chosen: Bools | None = None) -> tuple[Ints, Ints, Ints]:
@@ -204,7 +200,7 @@ class EdgeTable:
         source, role, target = (self.columns[name] for name in ("source", "role", "target"))
         if chosen is None:
             return source, role, target
-        rows = self._by_source.rows(source, chosen)
+        rows = chosen[source]
         return source[rows], role[rows], target[rows]
 
     def with_neighbours(self, chosen: Bools) -> Bools:
@@ -458,37 +454,6 @@ class Graph:
         element = self.rep[self.members.element]
         rows = flags(len(self), reps)[element]
         return element[rows], self.members.node[rows]
-
-
-class _RowsBySource:
-    """Index over a growing column of element numbers: finds the rows of few elements without a pass
-    over all rows.
-    """
-
-    def __init__(self) -> None:
-        self._order = np.zeros(0, np.int32)
-        self._sorted = np.zeros(0, np.int32)
-
-    def rows(self, column: Ints, chosen: Bools) -> Ints | Bools:
-        """The rows of ``column`` whose element is ``chosen``: their positions, ascending, or a flag
-        for each row.
-        """
-        if len(column) < _MANY or np.count_nonzero(chosen) * _SPARSE > len(column):
-            return chosen[column]
-        if len(column) > 2 * len(self._order):
-            self._order = np.argsort(column, kind="stable").astype(np.int32)
-            self._sorted = column[self._order].astype(np.int32)
-        wanted = np.flatnonzero(chosen).astype(np.int32)
-        known = concatenate_ranges(
-            self._sorted.searchsorted(wanted), self._sorted.searchsorted(wanted, "right")
-        )
-        later = np.flatnonzero(chosen[column[len(self._order) :]]) + len(self._order)
-        return np.concatenate([np.sort(self._order[known].astype(np.int64)), later])
-
-
-#: Rows from which on an order by source is kept; how much fewer must be asked for that it is looked
-#: up.
-_MANY, _SPARSE = 1 << 14, 32
 
 
 class ElementFlags:

@@ -11,7 +11,7 @@ below R says it, or a path of roles below a transitive role below R.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from shiq.abox_ops.labels.label_calculus import ClauseEnds, LabelCalculus
 from shiq.answers.verdict import Verdict
@@ -20,6 +20,7 @@ from shiq.model.roles import Role, RoleBox
 from shiq.reasoner.hypertableau.search import decide_module
 from shiq.reasoner.hypertableau.tables import Tables
 from shiq.reasoner.protocol import Module
+from shiq.support import cached_method
 
 #: Steps for one label.
 _STEPS = 100_000
@@ -64,20 +65,17 @@ class HornLabels:
         self.names: list[int] = []
         self._ids: dict[int, int] = {}
         self._label_of_names: dict[int, int] = {}
-        self._send_memo: dict[tuple[int, int, int], tuple[int, int]] = {}
         self._roles: list[tuple[ClauseEnds, ...]] = []
-        self._role_ids: dict[str, int] = {}
         self.close_label(0)
 
+    @cached_method
     def role_id(self, iri: str) -> int:
         """The id of a property; -1 where no clause is about it."""
-        known = self._role_ids.get(iri)
-        if known is None:
-            ends = self._space.clause_ends(Role(iri))
-            known = self._role_ids[iri] = len(self._roles) if ends else -1
-            if ends:
-                self._roles.append(ends)
-        return known
+        ends = self._space.clause_ends(Role(iri))
+        if not ends:
+            return -1
+        self._roles.append(ends)
+        return len(self._roles) - 1
 
     def close_label(self, names: int) -> int:
         """Close the set of asserted ``names`` (a bitmask) and return the id of the label. Raises:
@@ -102,31 +100,18 @@ class HornLabels:
         told = self.names[label]
         return label if not names & ~told else self.close_label(told | names)
 
+    @cached_method
     def send_along_role(self, role: int, subject: int, object: int) -> tuple[int, int]:
         """Compute the labels of both ends after one role assertion has sent literals between them."""
-        key = role, subject, object
-        known = self._send_memo.get(key)
-        if known is None:
-            to_subject, to_object = _sent_by_clauses(
-                self._roles[role], self.names[subject], self.names[object]
-            )
-            known = self._send_memo[key] = (
-                self.extend_label(subject, to_subject),
-                self.extend_label(object, to_object),
-            )
-        return known
-
-
-def _sent_by_clauses(clauses: Sequence[ClauseEnds], subject: int, object: int) -> tuple[int, int]:
-    """Collect the names that ``clauses`` send to both ends of a role assertion. Raises: LabelClash."""
-    to_subject = to_object = 0
-    for _, _, (head, body), (other_head, other_body) in clauses:
-        if not (body & ~subject or other_body & ~object):
-            if not head | other_head:
-                raise LabelClash
-            to_subject |= head
-            to_object |= other_head
-    return to_subject, to_object
+        first, second = self.names[subject], self.names[object]
+        to_subject = to_object = 0
+        for _, _, (head, body), (other_head, other_body) in self._roles[role]:
+            if not (body & ~first or other_body & ~second):
+                if not head | other_head:
+                    raise LabelClash
+                to_subject |= head
+                to_object |= other_head
+        return self.extend_label(subject, to_subject), self.extend_label(object, to_object)
 
 
 class LabelledGraph:

@@ -30,6 +30,7 @@ from shiq.abox_ops.told.told_literals import RoundSizes, asserted_labels, refute
 from shiq.columns.arrays import Ints, is_in, replace_rows, set_difference, unique
 from shiq.columns.rows import SAME
 from shiq.model.roles import Role, RoleBox
+from shiq.support import cached_method
 
 
 def index_after_deletion(
@@ -100,7 +101,6 @@ class _LostElementWalk:
         self._lost = set(old.key[lost].tolist())
         self._certain_label: dict[int, int] = {}
         self._merged_keys: set[int] = set()
-        self._answers: dict[tuple[int, int, int, int], bool] = {}
 
     def run(self, start: list[int]) -> None:
         """Search from the elements ``start`` until none is left, or until an element has too many
@@ -135,17 +135,15 @@ class _LostElementWalk:
         )
         self._merged_keys.update(keys[_have_several_by_key(self.old_graph, keys)].tolist())
 
+    @cached_method
     def _may_have_sent_literal(self, role: int, label: int, certain: int, other: int) -> bool:
         """Decide whether a role assertion may have given its other end a literal that rests on one
         outside ``certain``; cached.
         """
-        asked = role, label, certain, other
-        if asked not in self._answers:
-            space, labels = self.calculus.space, self.calculus.table.labels
-            self._answers[asked] = may_have_sent(
-                space, self.calculus.roles[role], labels[label], labels[certain], labels[other]
-            )
-        return self._answers[asked]
+        space, labels = self.calculus.space, self.calculus.table.labels
+        return may_have_sent(
+            space, self.calculus.roles[role], labels[label], labels[certain], labels[other]
+        )
 
 
 def _certain_labels(calculus: NumberedCalculus, remaining_graph: Graph, keys: Ints) -> Ints:

@@ -112,10 +112,6 @@ class LabelNumbers:
 
     def __post_init__(self) -> None:
         self._ids = {label: i for i, label in enumerate(self.labels)}
-        self._join_memo: dict[int, int] = {}
-        self._close_memo: dict[int, int] = {}
-        self._without_data_memo: dict[int, int] = {}
-        self._restrict_memo: dict[tuple[int, int], int] = {}
         #: The same for many at once, by the number of the mask and of the label.
         self._restrict_each_memo, self._masks = Memo(), dict[int, int]()
         self._restrict_to_memos: dict[int, LabelMemo] = {}
@@ -215,37 +211,27 @@ class LabelNumbers:
             found[target[row]] = self.join(found[target[row]], received[row])
         return found
 
+    @cached_method
     def restrict_one(self, i: int, mask: int) -> int:
         """Restrict one label to the atoms in ``mask``."""
-        found = self._restrict_memo.get((i, mask))
-        if found is None:
-            label = self.labels[i]
-            found = self._restrict_memo[i, mask] = self.id((label[0] & mask, label[1] & mask))
-        return found
+        label = self.labels[i]
+        return self.id((label[0] & mask, label[1] & mask))
 
+    @cached_method
     def _join_pair(self, key: int) -> int:
         """Unite the literals of the pair of labels that ``key`` encodes; cached."""
-        found = self._join_memo.get(key)
-        if found is None:
-            first, second = divmod(key, _CAPACITY)
-            found = self._join_memo[key] = self.id(join(self.labels[first], self.labels[second]))
-        return found
+        first, second = divmod(key, _CAPACITY)
+        return self.id(join(self.labels[first], self.labels[second]))
 
+    @cached_method
     def _close_one(self, i: int) -> int:
         """Close one label, cached."""
-        found = self._close_memo.get(i)
-        if found is None:
-            found = self._close_memo[i] = self.id(self.space.close(self.labels[i]))
-        return found
+        return self.id(self.space.close(self.labels[i]))
 
+    @cached_method
     def _drop_data_of_one(self, i: int) -> int:
         """Drop the data literals of one label, cached."""
-        found = self._without_data_memo.get(i)
-        if found is None:
-            found = self._without_data_memo[i] = self.id(
-                self.space.drop_data_literals(self.labels[i])
-            )
-        return found
+        return self.id(self.space.drop_data_literals(self.labels[i]))
 
 
 @dataclass

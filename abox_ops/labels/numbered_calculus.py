@@ -108,16 +108,6 @@ class NumberedCalculus:
             known = self._flags_by_roles[roles] = (len(flags), flags)
         return known[1][role]
 
-    def roles_below(self, clause: CompiledClause) -> frozenset[Role]:
-        """The roles below S, for the clause of a restriction ≤n S.C."""
-        return self.space.roles_below(clause)
-
-    def may_loop(self, clause: CompiledClause) -> bool:
-        """Decide whether an element may be its own S-neighbour, for the clause of a restriction ≤n
-        S.C.
-        """
-        return self.space.may_loop(clause)
-
     def literal_label(self, iri: str, positive: bool) -> int:
         """The id of the label that holds one (negated) class name."""
         return self.table.id(literal_label(self.tbox, iri, positive))

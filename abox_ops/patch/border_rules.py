@@ -72,7 +72,7 @@ def _is_covered_by_replacement(
     had among b's S-neighbours in the certified model.
     """
     calculus, table, graph = region.calculus, region.calculus.table, region.graph
-    below = calculus.roles_below(clause)
+    below = calculus.space.roles_below(clause)
     takers = [need for need in calculus.space.at_least.values() if need.role.inverse in below]
 
     def takes_no_witness(label: Label) -> bool:

@@ -7,7 +7,7 @@ alone. Only the exceptions are listed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -40,7 +40,6 @@ class CertifiedModel:
     modules: StoredPartition
     label_of: Callable[[int], Label]
     completions: LabelGuesses
-    _guess_memo: dict[Label, Label] = field(default_factory=dict)
 
     def model_labels(
         self, calculus: NumberedCalculus, keys: Ints, told: Ints, absent: int = 0
@@ -102,12 +101,7 @@ class CertifiedModel:
 
     def complete_label(self, label: Label) -> Label:
         """Complete a told ``label`` by guesses for the names that it leaves undecided."""
-        if not self.is_guessed:
-            return label
-        found = self._guess_memo.get(label)
-        if found is None:
-            found = self._guess_memo[label] = self.completions.guess_model_label(label)
-        return found
+        return self.completions.guess_model_label(label) if self.is_guessed else label
 
     def are_in_different_modules(self, first: Ints, second: Ints) -> Bools:
         """Decide whether the two elements of each pair are in different modules of the certificate,

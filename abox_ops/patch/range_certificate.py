@@ -37,7 +37,7 @@ from shiq.abox_ops.patch.inside_region import (
     open_assertions,
 )
 from shiq.abox_ops.patch.patch import is_edge_kept
-from shiq.abox_ops.patch.strides import InnerEdges
+from shiq.abox_ops.patch.strides import OpenEdges
 from shiq.columns.arrays import NONE, Columns, Ints, insertion_points, is_in, unique
 from shiq.model.roles import RoleBox
 
@@ -191,7 +191,7 @@ class RangeCertifier:
         every = unique(np.concatenate([NONE, *modules]))
         assumed = self._assumed_elements(every)
         turns, laid_out = self.assumptions.turns_of(every)
-        inner = InnerEdges(self._new_graph(), self.index.calculus, None)
+        inner = OpenEdges(self._new_graph(), self.index.calculus, None)
         plain, rows = [NONE], [np.zeros((3, 0), np.int64)]
         for elements in modules:
             guessed = elements[is_in(elements, assumed)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -115,9 +116,10 @@ def raise_stride_efforts(state: PatchRegion, start: Mapping[int, Effort]) -> Int
 
     ``start``: elements outside I, by number.
     """
-    graph, walk = state.graph, _OuterEdges(state)
+    graph = state.graph
+    walk = OpenEdges(graph, state.calculus, state.is_inside, state.model_labels_of)
     pulled = {int(graph.key[number]): effort for number, effort in start.items()}
-    found = list(elements_by_strides(pulled, walk.onward))
+    found = list(elements_by_strides(pulled, partial(outer_neighbours, walk)))
     if not found:
         return NONE
     keys, efforts, origins = zip(*found)
@@ -130,21 +132,20 @@ def raise_stride_efforts(state: PatchRegion, start: Mapping[int, Effort]) -> Int
     return elements
 
 
-class _OpenEdges:
-    """Walk over the role assertions that labels leave undecided; elements by key."""
+class OpenEdges:
+    """Walk over the role assertions that labels leave undecided; elements by key. ``inside``: a flag
+    by number; None: all elements are in I, as in a range.
+    """
 
     def __init__(
         self,
         graph: Graph,
         calculus: NumberedCalculus,
-        inside: Bools,
+        inside: Bools | None,
         certified: CertifiedLabels | None = None,
     ) -> None:
-        self.graph, self.cache, self._is_inside = (
-            graph,
-            ElementCache(graph, certified),
-            inside.copy(),
-        )
+        self.graph, self.cache = graph, ElementCache(graph, certified)
+        self._is_inside = None if inside is None else inside.copy()
         self._undecided = calculus.role_propagation.undecided_clauses
 
     def open_neighbours(
@@ -160,8 +161,8 @@ class _OpenEdges:
 
     def is_inside(self, key: int) -> bool:
         """Decide whether an element is in the region I."""
-        number = self.cache.number.get(key, -1)
-        return 0 <= number < len(self._is_inside) and bool(self._is_inside[number])
+        number, inside = self.cache.number.get(key, -1), self._is_inside
+        return inside is None or (0 <= number < len(inside) and bool(inside[number]))
 
     def _fetch_edges_of(self, key: int) -> list[HalfEdge]:
         """The role assertions of an element; read from the graph where the cache leaves out those
@@ -179,42 +180,24 @@ class _OpenEdges:
             self.cache.set_edges(key, found)
         return found
 
-
-class _OuterEdges(_OpenEdges):
-    """Walk over undecided role assertions that lead out of the region I."""
-
-    def __init__(self, state: PatchRegion) -> None:
-        super().__init__(state.graph, state.calculus, state.is_inside, state.model_labels_of)
-
-    def onward(self, key: int, is_plain: bool) -> Iterator[int]:
-        """Yield the elements outside the region I that an undecided role assertion links to
-        ``key``; ``is_plain``: undecided by told literals alone.
-        """
-        certified = self.cache.model_label
-        found = self.open_neighbours(key, self.cache.label if is_plain else certified, certified)
-        return (b for b in found if not self.is_inside(b))
-
-
-class InnerEdges(_OpenEdges):
-    """Walk over role assertions within the region I that told literals leave undecided; in a range,
-    all elements are in I.
-    """
-
-    def __init__(self, graph: Graph, calculus: NumberedCalculus, inside: Bools | None) -> None:
-        super().__init__(graph, calculus, flags(0, NONE) if inside is None else inside)
-        self._is_everyone = inside is None
-
     def surroundings(self, keys: Ints, effort: Effort) -> ModuleSurroundings[int]:
         """Find the elements around a failed module of ``keys`` that change with it, given the
         ``effort`` of the module.
         """
-        return surroundings(keys.tolist(), effort, self._open_neighbours_inside)
+        return surroundings(keys.tolist(), effort, self._inner_neighbours)
 
-    def _open_neighbours_inside(self, key: int) -> Iterator[int]:
-        """Yield the neighbours in the region I of ``key`` over undecided role assertions."""
+    def _inner_neighbours(self, key: int) -> Iterator[int]:
+        """Yield the neighbours in the region I of ``key`` over role assertions that told literals
+        leave undecided.
+        """
         label = self.cache.label
-        return (
-            b
-            for b in self.open_neighbours(key, label, label)
-            if self._is_everyone or self.is_inside(b)
-        )
+        return (b for b in self.open_neighbours(key, label, label) if self.is_inside(b))
+
+
+def outer_neighbours(walk: OpenEdges, key: int, is_plain: bool) -> Iterator[int]:
+    """Yield the elements outside the region I that an undecided role assertion links to ``key``;
+    ``is_plain``: undecided by told literals alone.
+    """
+    certified = walk.cache.model_label
+    found = walk.open_neighbours(key, walk.cache.label if is_plain else certified, certified)
+    return (b for b in found if not walk.is_inside(b))

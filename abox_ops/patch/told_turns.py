@@ -10,12 +10,14 @@ import numpy as np
 
 from shiq.abox_ops.elements.graph import extend_flags, flags
 from shiq.abox_ops.labels.label_calculus import (
+    EMPTY,
     CompiledClause,
     Label,
     LabelCalculus,
     clashes,
     is_refuted,
     is_satisfied,
+    label_difference,
 )
 from shiq.abox_ops.labels.label_numbers import Bools, distinct_rows
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
@@ -75,7 +77,6 @@ class ToldTurns:
         self._calculus, self._all_plain = calculus, all_plain
         self._label = NONE
         self._was_inside = self._was_new = np.zeros(0, np.bool_)
-        self._exceeds_memo: dict[tuple[int, int], bool] = {}
 
     def take_turn(self, region: PatchRegion) -> tuple[Ints, Ints, Ints]:
         """Find the elements that told literals require to enter the region I now.
@@ -85,9 +86,7 @@ class ToldTurns:
         """
         graph = region.graph
         is_new, count = region.is_new, len(graph)
-        label = np.full(count, -1, np.int64)
-        label[: len(self._label)] = self._label
-        todo = label != graph.label
+        todo = self._label_column(count) != graph.label
         todo |= (region.is_inside & ~extend_flags(self._was_inside, count)) | (
             is_new & ~extend_flags(self._was_new, count)
         )
@@ -105,15 +104,17 @@ class ToldTurns:
         """Record that the role assertions of the elements ``looked_at`` (a flag by number) were
         examined in their current state.
         """
-        graph = region.graph
-        label = np.full(len(graph), -1, np.int64)
-        label[: len(self._label)] = self._label
-        label[looked_at] = graph.label[looked_at]
+        label = self._label_column(len(region.graph))
+        label[looked_at] = region.graph.label[looked_at]
         self._label, self._was_inside, self._was_new = (
             label,
             region.is_inside.copy(),
             region.is_new.copy(),
         )
+
+    def _label_column(self, count: int) -> Ints:
+        """The label of each element when it was last examined; -1 where it was not."""
+        return np.concatenate([self._label, np.full(count - len(self._label), -1, np.int64)])
 
     def _exceeds_model(self, region: PatchRegion, elements: Ints) -> Bools:
         """Decide whether each element has a told literal in A ∪ A⁺ that its label in the certified
@@ -125,21 +126,18 @@ class ToldTurns:
         found = [self.exceeds_model(*key) for key in keys]
         return np.array(found, np.bool_)[inverse] if keys else np.zeros(0, np.bool_)
 
+    @cached_method
     def exceeds_model(self, told: int, known: int) -> bool:
         """Decide whether the label ``told`` has a literal that the label ``known`` of the certified
         model lacks; both by id.
 
         If every element is plain, a clash that A has already does not count.
         """
-        found = self._exceeds_memo.get((told, known))
-        if found is None:
-            calculus = self._calculus
-            label, certified = calculus.table.labels[told], calculus.table.labels[known]
-            positive, negative = calculus.space.drop_data_literals(label)
-            is_clash = clashes(label) and not (self._all_plain and clashes(certified))
-            found = is_clash or bool(positive & ~certified[0] or negative & ~certified[1])
-            self._exceeds_memo[told, known] = found
-        return found
+        calculus = self._calculus
+        label, certified = calculus.table.labels[told], calculus.table.labels[known]
+        is_clash = clashes(label) and not (self._all_plain and clashes(certified))
+        more = label_difference(calculus.space.drop_data_literals(label), certified)
+        return is_clash or more != EMPTY
 
     def _requested_neighbours(self, region: PatchRegion, centres: Bools) -> tuple[Ints, Ints, Ints]:
         """Find the role assertions from ``centres``, in the region I, whose other end must enter

@@ -32,7 +32,7 @@ from shiq.abox_ops.modules.add_set import (
 )
 from shiq.abox_ops.patch.effort import Effort
 from shiq.abox_ops.patch.inside_region import PatchRegion
-from shiq.abox_ops.patch.strides import InnerEdges
+from shiq.abox_ops.patch.strides import OpenEdges
 from shiq.answers.verdict import Verdict
 from shiq.columns.arrays import Ints, is_in
 from shiq.reasoner.protocol import Answer, Module
@@ -283,7 +283,7 @@ def _widen_surroundings(region: PatchRegion, failed: Sequence[tuple[Ints, Effort
     effort (`shiq.abox_ops.patch.strides.surroundings`).
     """
     graph = region.graph
-    inner = InnerEdges(graph, region.calculus, region.is_inside)
+    inner = OpenEdges(graph, region.calculus, region.is_inside)
     for elements, effort in failed:
         around = inner.surroundings(graph.key[elements], effort)
         near, rim = (

@@ -121,7 +121,7 @@ class _OutwardWalk:
 
     def _forced_pairs(self, clause: CompiledClause) -> tuple[Ints, Ints]:
         """Find the pairs of told neighbours that ``clause``, a ≤1 S.C in force, makes equal."""
-        calculus, graph, below = self.calculus, self.graph, self.calculus.roles_below(clause)
+        calculus, graph, below = self.calculus, self.graph, self.calculus.space.roles_below(clause)
         source, role, target = self._active_edge_columns()
         changed = graph.rep[
             (graph.label[graph.rep] != graph.base_label) | graph.is_joined()[graph.rep]
@@ -214,7 +214,7 @@ class _OutwardWalk:
         return any(
             _count_unrefuted(c, now) < min(2, _count_unrefuted(c, before)) for c in here
         ) or any(
-            role.inverse in self.calculus.roles_below(c)
+            role.inverse in self.calculus.space.roles_below(c)
             and c.branch_body & ~before[0]
             and not c.branch_body & ~now[0]
             for c in self.calculus.functional_clauses

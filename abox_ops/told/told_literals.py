@@ -172,7 +172,7 @@ def _merge_round(calculus: NumberedCalculus, graph: Graph, centres: Bools) -> In
     for clause, centre in zip(calculus.functional_clauses, forced):
         graph.fetch_pending_edges(
             flags(len(graph), centre),
-            partial(calculus.is_role_in, roles=calculus.roles_below(clause)),
+            partial(calculus.is_role_in, roles=calculus.space.roles_below(clause)),
         )
     edges = graph.edges.half_edges(flags(len(graph), everyone))
     pairs = [
@@ -200,7 +200,7 @@ def forced_pairs(
     Each told neighbour by ``edges`` is paired with the next one.
     """
     rows = (
-        calculus.is_role_in(edges[1], calculus.roles_below(clause))
+        calculus.is_role_in(edges[1], calculus.space.roles_below(clause))
         & flags(len(graph), centres)[edges[0]]
     )
     source, target = edges[0][rows], edges[2][rows]

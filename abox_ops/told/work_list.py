@@ -60,7 +60,7 @@ class WorkList:
         self._bounds = [
             (
                 c,
-                frozenset(r for r in roles if calculus.roles[r] in calculus.roles_below(c)),
+                frozenset(r for r in roles if calculus.roles[r] in calculus.space.roles_below(c)),
                 c.branch_body,
             )
             for c in calculus.functional_clauses

@@ -388,7 +388,7 @@ def _at_most_one_centres(
     pairs, of_groups = [np.zeros((0, 2), np.int64)], [np.zeros((0, 3), np.int64)]
     for number, clause in enumerate(calculus.functional_clauses):
         rows = calculus.is_in_force(label, clause)[part.source] & calculus.is_role_in(
-            part.role, calculus.roles_below(clause)
+            part.role, calculus.space.roles_below(clause)
         )
         rows[rows] = calculus.table.test_labels(
             label[part.target[rows]],

@@ -135,8 +135,8 @@ def _asked_for_what_is_read(region: PatchRegion) -> Any:
 
 PLANTED: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
     "told_N where an element is plain": (
-        strides._OuterEdges,
-        "onward",
+        strides,
+        "outer_neighbours",
         lambda of: lambda walk, key, is_plain: of(walk, key, not is_plain),
     ),
     "depth is not handed on": (
