@@ -10,7 +10,7 @@ import numpy as np
 
 from shiq import model as owl
 from shiq.abox_ops.elements.base import FRESH
-from shiq.abox_ops.elements.graph import flags
+from shiq.abox_ops.elements.graph import flags, rows_of_elements
 from shiq.abox_ops.elements.normal_assertions import literal_expression
 from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.engine import NO_WIDENING, WideningFigures
@@ -137,12 +137,11 @@ class LocalAddSet(AddSetModules):
         if not self.columns.remedies:
             return []
         graph = self.columns.graph
-        element, node = graph.nodes_of(self.columns.region)
-        order = node.argsort()
-        rows = self.union.rows_of("class_assertions", node[order])
-        where = element[order][node[order].searchsorted(rows["node"])]
+        rows = rows_of_elements(graph, "class_assertions", self.columns.region)
         names = self.calculus.names.classes.values
-        asserted = {(e, names[c], True) for e, c in zip(where.tolist(), rows["class"].tolist())}
+        asserted = {
+            (e, names[c], True) for e, c in zip(rows["element"].tolist(), rows["class"].tolist())
+        }
         asserted |= {
             (int(graph.rep[e]), *literal) for e, literal, _ in graph.complex_facts.literals
         }

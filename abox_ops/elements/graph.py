@@ -476,6 +476,18 @@ class ElementFlags:
         setattr(holder, self._name, flag)
 
 
+def rows_of_elements(
+    graph: Graph, table: str, elements: Ints, *, inserted_only: bool = False
+) -> Columns:
+    """Read the rows of the fetched individuals of ``elements`` in a table, with columns ``element``
+    and ``inserted``.
+    """
+    element, node = graph.nodes_of(elements)
+    order = node.argsort()
+    rows = graph.union.rows_of(table, node[order], with_old=not inserted_only)
+    return {**rows, "element": element[order][node[order].searchsorted(rows["node"])]}
+
+
 def elements_by_key(graph: Graph, keys: Ints) -> Ints:
     """Look up the elements of ``graph`` by their keys in the base, as `rep`; -1 where the graph
     does not have the element.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
@@ -108,6 +108,12 @@ class NumberedCalculus:
             known = self._flags_by_roles[roles] = (len(flags), flags)
         return known[1][role]
 
+    def is_property_in(self, property: Ints, chosen: Container[str]) -> Bools:
+        """Decide whether each data property, given by id, is one of those ``chosen`` by name."""
+        names = self.names.data_properties.values
+        found: Bools = np.fromiter((p in chosen for p in names), np.bool_, len(names))[property]
+        return found
+
     def literal_label(self, iri: str, positive: bool) -> int:
         """The id of the label that holds one (negated) class name."""
         return self.table.id(literal_label(self.tbox, iri, positive))
@@ -212,13 +218,7 @@ class NumberedCalculus:
 
         strings: whether each literal is a legal string.
         """
-        names = self.names.data_properties.values
-        found = np.fromiter(
-            (p not in self._properties_that_distinguish_strings for p in names),
-            np.bool_,
-            len(names),
-        )[properties]
-        return found & strings
+        return strings & ~self.is_property_in(properties, self._properties_that_distinguish_strings)
 
     @cached_property
     def _properties_that_distinguish_strings(self) -> frozenset[str]:

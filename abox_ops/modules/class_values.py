@@ -111,8 +111,7 @@ class ClassValues:
     def _is_on_subproperty(self, property: str) -> Bools:
         """Decide whether each row is on ``property`` or one below it."""
         below = self._calculus.data.subproperties(property)
-        names = self._calculus.names.data_properties.values
-        return np.fromiter((p in below for p in names), np.bool_, len(names))[self._property]
+        return self._calculus.is_property_in(self._property, below)
 
     def _is_in_range(self, range: DataRange, literals: Ints, *, maybe: bool) -> Bools:
         """Decide whether each of the numbered ``literals`` lies in ``range``.

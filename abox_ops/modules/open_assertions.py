@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from shiq.abox_ops.counting.merge_classes import MergeClasses
-from shiq.abox_ops.elements.graph import Graph, flags
+from shiq.abox_ops.elements.graph import Graph, flags, rows_of_elements
 from shiq.abox_ops.index.index import Index, TouchedNodes
 from shiq.abox_ops.labels.irrelevance import constrained_roles, roles_below_any
 from shiq.abox_ops.labels.label_calculus import CompiledClause
@@ -162,12 +162,10 @@ class OpenAssertions:
         """
         if not len(element):
             return np.zeros(0, np.bool_)
-        names = self.calculus.names.data_properties.values
-        kept = self.calculus.data.disjoint_properties | self.negated_properties.data
-        decided = ~np.fromiter((p in kept for p in names), np.bool_, len(names))[property]
-        bounded = np.fromiter(
-            (p in self.calculus.bounded_properties for p in names), np.bool_, len(names)
-        )[property]
+        calculus = self.calculus
+        kept = calculus.data.disjoint_properties | self.negated_properties.data
+        decided = ~calculus.is_property_in(property, kept)
+        bounded = calculus.is_property_in(property, calculus.bounded_properties)
         asked = (decided & bounded).nonzero()[0]
         if len(asked):
             decided[asked] = self._is_decided_by_counting(
@@ -186,9 +184,7 @@ class OpenAssertions:
             property, self.graph.union.are_strings(literal[example])[which]
         )
         label = calculus.table.restrict_all(self.labels()[element], calculus.data_clause_mask)
-        counts = np.fromiter(
-            (p in calculus.counted_properties for p in names), np.bool_, len(names)
-        )[property]
+        counts = calculus.is_property_in(property, calculus.counted_properties)
         class_ = np.where(counts, self.counts().class_codes(element), -1)
         _, question, example = distinct_with_inverse(
             row_codes(property, label, np.where(alike, -1, which), class_)
@@ -221,7 +217,7 @@ class OpenAssertions:
         members = self.counts().members(classes)
         elements = unique(members[1])
         self.graph.fetch_members(elements)
-        rows = fetch_data_rows(self.graph, elements)
+        rows = rows_of_elements(self.graph, "data_assertions", elements)
         return ClassValues(
             self.calculus,
             classes,
@@ -238,18 +234,8 @@ class OpenAssertions:
             | self.calculus.data.disjoint_properties
             | self.negated_properties.data
         )
-        rows = fetch_data_rows(self.graph, elements if seen else NONE)
+        rows = rows_of_elements(self.graph, "data_assertions", elements if seen else NONE)
         if len(rows["element"]):
             report_stage("checking data values")
         kept = ~self.is_decided(rows["element"], rows["property"], rows["literal"])
         return {name: column[kept] for name, column in rows.items()}
-
-
-def fetch_data_rows(graph: Graph, elements: Ints) -> Columns:
-    """Fetch the data assertions of ``elements`` as columns element, node, property, literal,
-    inserted.
-    """
-    element, node = graph.nodes_of(elements)
-    order = node.argsort()
-    rows = graph.union.rows_of("data_assertions", node[order])
-    return {**rows, "element": element[order][node[order].searchsorted(rows["node"])]}

@@ -19,9 +19,8 @@ from shiq.abox_ops.patch.told_turns import NEW, ToldTurns
 from shiq.abox_ops.told.element_cache import ElementCache, HalfEdge
 from shiq.abox_ops.told.told_literals import (
     RoundSizes,
-    asserted_labels,
+    add_inserted_literals,
     combine_part_labels,
-    refuted_labels,
     saturate,
 )
 from shiq.abox_ops.told.work_list import WorkList, active_after_merges, write_back_work_list
@@ -185,8 +184,11 @@ def saturate_region(region: PatchRegion) -> None:
             graph.add_inserted_edges()
             graph.fetch_members(touched)
         combine_part_labels(region.calculus, graph, unique(graph.rep))
-        add_asserted_literals(
-            region, unique(graph.rep[touched]), inserted_only=not given.has_grown_tbox
+        add_inserted_literals(
+            region.calculus,
+            graph,
+            unique(graph.rep[touched]),
+            inserted_only=not given.has_grown_tbox,
         )
         region.is_active = flags(len(graph), graph.rep[touched])
     else:
@@ -197,7 +199,7 @@ def saturate_region(region: PatchRegion) -> None:
         graph.fetch_edges(fresh)
         region.is_active[fresh] = True
         if given.has_grown_tbox:
-            add_asserted_literals(region, fresh, inserted_only=False)
+            add_inserted_literals(region.calculus, graph, fresh, inserted_only=False)
     _saturate_from(region, None if fresh is None else flags(len(graph), fresh))
 
 
@@ -208,21 +210,13 @@ def _saturate_from(region: PatchRegion, changed: Bools | None) -> None:
     graph = region.graph
     # Where T grew, what A asserts may mean more than it did.
     add_all = (
-        partial(add_asserted_literals, region, inserted_only=False)
+        partial(add_inserted_literals, region.calculus, graph, inserted_only=False)
         if region.input.has_grown_tbox
         else None
     )
     region.is_active = saturate(region.calculus, graph, region.is_active, add_all, changed=changed)
     region.is_inside = flags(len(graph), graph.rep[region.is_inside.nonzero()[0]])
     region.is_plain = flags(len(graph), graph.rep[region.is_plain.nonzero()[0]])
-
-
-def add_asserted_literals(region: PatchRegion, elements: Ints, *, inserted_only: bool) -> None:
-    """Add the literals asserted at ``elements``, as far as A did not have them, to their labels."""
-    calculus, graph = region.calculus, region.graph
-    for labels in (asserted_labels, refuted_labels):
-        found = labels(calculus, graph, elements, inserted_only=inserted_only)
-        graph.label[elements] = calculus.table.join(graph.label[elements], found)
 
 
 def find_told_requests(region: PatchRegion) -> tuple[Ints, Ints, Ints]:

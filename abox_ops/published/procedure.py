@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from shiq.abox_ops.elements.graph import Graph, extend_flags, flags
+from shiq.abox_ops.elements.graph import Graph, extend_flags, flags, rows_of_elements
 from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.index.index import Index, TouchedNodes
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools, distinct_rows
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.modules.add_set import AddSetColumns
-from shiq.abox_ops.modules.open_assertions import fetch_data_rows
 from shiq.abox_ops.published.remedies import Definition7, Outcome
 from shiq.abox_ops.told.told_literals import asserted_labels
 from shiq.columns.arrays import Columns, Ints, concatenate, distinct_with_inverse, unique
@@ -54,7 +53,9 @@ def initial_nodes(
     and irrelevant data.
     """
     data = touched.data_rows
-    seen = _has_feature(calculus, data, features) | _is_ill_typed(calculus, union, data)
+    seen = calculus.is_property_in(data["property"], features) | _is_ill_typed(
+        calculus, union, data
+    )
     return np.concatenate([touched.non_edge_nodes, data["node"][seen]])
 
 
@@ -223,8 +224,8 @@ def _build_columns(
     kept = inside[source] & inside[target]
     ends = np.where(back, target, source), role - back, np.where(back, source, target)
     edges = {name: column[kept] for name, column in zip(("source", "role", "target"), ends)}
-    data = fetch_data_rows(graph, rest)
-    on = _has_feature(calculus, data, features)
+    data = rows_of_elements(graph, "data_assertions", rest)
+    on = calculus.is_property_in(data["property"], features)
     data = {name: column[on] for name, column in data.items()}
     first = unique(graph.elements_of(touched.nodes))
     return AddSetColumns(
@@ -240,12 +241,6 @@ def _build_columns(
     )
 
 
-def _has_feature(calculus: NumberedCalculus, rows: Columns, features: frozenset[str]) -> Bools:
-    """Decide whether each data row is on one of ``features``."""
-    names = calculus.names.data_properties.values
-    return np.fromiter((p in features for p in names), np.bool_, len(names))[rows["property"]]
-
-
 def _is_ill_typed(calculus: NumberedCalculus, union: UnionView, rows: Columns) -> Bools:
     """Decide whether each data row has an ill-typed literal."""
     values, which, _ = distinct_with_inverse(rows["literal"])
@@ -254,5 +249,5 @@ def _is_ill_typed(calculus: NumberedCalculus, union: UnionView, rows: Columns) -
 
 def _elements_with_ill_typed(calculus: NumberedCalculus, graph: Graph, elements: Ints) -> Ints:
     """Select the elements that have an ill-typed value."""
-    rows = fetch_data_rows(graph, elements)
+    rows = rows_of_elements(graph, "data_assertions", elements)
     return unique(rows["element"][_is_ill_typed(calculus, graph.union, rows)])

@@ -20,12 +20,11 @@ from shiq.abox_ops.labels.label_numbers import Bools, distinct_rows
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.told.told_literals import (
     RoundSizes,
-    asserted_labels,
+    add_inserted_literals,
     close_labels,
     combine_part_labels,
     forced_pairs,
     receive_labels,
-    refuted_labels,
 )
 from shiq.abox_ops.told.work_list import saturate_all_by_list
 from shiq.columns.arrays import NONE, Columns, Ints, unique
@@ -79,9 +78,7 @@ class _OutwardWalk:
         graph.fetch_members(first)
         elements = unique(graph.rep[first])
         combine_part_labels(calculus, graph, elements)
-        for labels in (asserted_labels, refuted_labels):
-            more = labels(calculus, graph, elements, inserted_only=True)
-            graph.label[elements] = calculus.table.join(graph.label[elements], more)
+        add_inserted_literals(calculus, graph, elements)
         close_labels(calculus, graph, flags(len(graph), elements))
         return elements
 

@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from shiq.abox_ops.elements.graph import Graph, extend_flags, flags
+from shiq.abox_ops.elements.graph import Graph, extend_flags, flags, rows_of_elements
 from shiq.abox_ops.labels.label_calculus import CompiledClause
 from shiq.abox_ops.labels.label_numbers import EMPTY_ID, Bools
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus, distinct_values
@@ -231,6 +231,17 @@ def _add_grown(graph: Graph, active: Bools, grown: Ints) -> Bools:
     return now
 
 
+def add_inserted_literals(
+    calculus: NumberedCalculus, graph: Graph, elements: Ints, *, inserted_only: bool = True
+) -> None:
+    """Join the literals asserted at ``elements`` (ascending) to their labels; with
+    ``inserted_only``, what A asserts is left out.
+    """
+    for labels in (asserted_labels, refuted_labels):
+        more = labels(calculus, graph, elements, inserted_only=inserted_only)
+        graph.label[elements] = calculus.table.join(graph.label[elements], more)
+
+
 def asserted_labels(
     calculus: NumberedCalculus, graph: Graph, elements: Ints, *, inserted_only: bool = False
 ) -> Ints:
@@ -238,11 +249,8 @@ def asserted_labels(
 
     A clash where two members are different.
     """
-    element, node = graph.nodes_of(elements)
-    rows = graph.union.rows_of("class_assertions", np.sort(node), with_old=not inserted_only)
-    order = node.argsort()
-    where = element[order][node[order].searchsorted(rows["node"])]
-    target, received = [where], [calculus.class_labels(rows["class"])]
+    rows = rows_of_elements(graph, "class_assertions", elements, inserted_only=inserted_only)
+    target, received = [rows["element"]], [calculus.class_labels(rows["class"])]
     chosen = flags(len(graph), elements)
     rare = [
         (int(graph.rep[i]), calculus.literal_label(*literal))
@@ -268,12 +276,11 @@ def refuted_labels(
     """Compute the data restrictions that the data assertions of each of the ``elements``
     (ascending) refute, as a label.
     """
-    element, node = graph.nodes_of(elements)
-    rows = graph.union.rows_of("data_assertions", np.sort(node), with_old=not inserted_only)
+    rows = rows_of_elements(graph, "data_assertions", elements, inserted_only=inserted_only)
     values, inverse = distinct_values(rows)
     labels = calculus.refuted_labels(values, graph.union.literals_of(values["literal"]))[inverse]
     said = labels != EMPTY_ID
-    order = node.argsort()
-    where = element[order][node[order].searchsorted(rows["node"][said])]
     start = np.full(len(elements), EMPTY_ID, np.int64)
-    return calculus.table.accumulate(start, elements.searchsorted(where), labels[said])
+    return calculus.table.accumulate(
+        start, elements.searchsorted(rows["element"][said]), labels[said]
+    )
