@@ -7,7 +7,7 @@ contradiction. The datatype layer answers for values; this file only counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -120,30 +120,3 @@ class DataRestrictions:
     def needs_below(self, property: str) -> list[tuple[int, DataAtLeast]]:
         """The ≥n g.D with g below ``property``, each with its atom id."""
         return [need for g in self.subproperties(property) for need in self._at_least.get(g, ())]
-
-    def count_values(
-        self, atom: DataAtMost, members: list[tuple[Label, set[tuple[str, Literal]]]]
-    ) -> int:
-        """Compute |V| + G for ``atom``: the number of distinct asserted values in its range, and of
-        values that may have to be generated.
-
-        ``members``: the label and the data of every member of a merge class.
-        """
-        below = self.subproperties(atom.property)
-        distinct: set[Hashable] = set()
-        generated = 0
-        for label, values in members:
-            for p, v in values:
-                if p in below and self.theory.contains(atom.range, v) is not False:
-                    distinct.add(v if self.theory.is_ill_typed(v) else self.theory.value(v))
-            for i, need in self.needs_below(atom.property):
-                if self.is_in_force(i, label) and not (
-                    need.n == 1 and self._has_needed_value(need, values)
-                ):
-                    generated += need.n
-        return len(distinct) + generated
-
-    def _has_needed_value(self, need: DataAtLeast, values: set[tuple[str, Literal]]) -> bool:
-        """Decide whether one of ``values`` meets ``need``."""
-        below = self.subproperties(need.property)
-        return any(p in below and self.theory.contains(need.range, v) is True for p, v in values)

@@ -8,8 +8,8 @@ keeps anything out there, nor at what they pull in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -41,44 +41,6 @@ class Effort:
     elements: int = 0
     is_closed: bool = False
     depth: int = 0
-
-    def maximum(self, other: Effort) -> Effort:
-        """Take the greater value of each field of two efforts."""
-        return Effort(
-            max(self.turns, other.turns),
-            max(self.elements, other.elements),
-            self.is_closed or other.is_closed,
-            max(self.depth, other.depth),
-        )
-
-    @property
-    def without_depth(self) -> Effort:
-        """Derive the effort of an element that enters the region I by told literals over a role
-        assertion of this one.
-        """
-        return replace(self, depth=0)
-
-    @property
-    def one_deeper(self) -> Effort:
-        """Derive the effort of an element that enters the region I by a border rule over a role
-        assertion of this one.
-        """
-        return replace(self, depth=self.depth + 1)
-
-
-NO_EFFORT = Effort()
-
-
-def widened_effort(before: Iterable[Effort], size: int) -> Effort:
-    """Compute the effort (cost of questions so far) of a module with ``size`` elements after it
-    failed and was widened.
-
-    ``before``: the efforts of its elements.
-    """
-    known = NO_EFFORT
-    for effort in before:
-        known = known.maximum(effort)
-    return next_effort(known.turns, known.elements, size)
 
 
 def next_effort(turns: int, elements: int, size: int) -> Effort:
@@ -115,10 +77,7 @@ class EffortColumns:
         return found
 
     def after_turn(self, elements: Ints) -> Effort:
-        """Compute the effort of the module of ``elements`` after it failed once more.
-
-        See `shiq.abox_ops.patch.effort.widened_effort`.
-        """
+        """Compute the effort of the module of ``elements`` after it failed once more."""
         turns, laid_out, *_ = (
             self._rows[:, elements[elements < self._rows.shape[1]]].max(axis=1, initial=0).tolist()
         )

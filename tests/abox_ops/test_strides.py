@@ -14,11 +14,11 @@ from shiq.abox_ops.engine import Inquiry, ModelKnowledgeBase
 from shiq.abox_ops.local_engine import LocalKnowledgeBase
 from shiq.abox_ops.modules.decide import Decider
 from shiq.abox_ops.patch import effort, patch, strides, told_plus
-from shiq.abox_ops.patch.effort import Effort
 from shiq.abox_ops.patch.inside_region import PatchRegion
 from shiq.functional import parse_functional
 from shiq.model import Assertion
 from shiq.model.abox import abox_of
+from tests.spec import efforts
 from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.recurring import random_world
 
@@ -140,9 +140,9 @@ PLANTED: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
         lambda of: lambda walk, key, is_plain: of(walk, key, not is_plain),
     ),
     "depth is not handed on": (
-        Effort,
+        efforts,
         "one_deeper",
-        lambda of: property(lambda self: self.without_depth),
+        lambda _: efforts.without_depth,
     ),
     "role assertions of touched elements are not read for a turn": (
         told_plus,

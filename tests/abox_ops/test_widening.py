@@ -34,6 +34,7 @@ from shiq.model.abox import abox_of
 from shiq.model.clause import ClausalTBox
 from shiq.reasoner import create_reasoner, own_reasoner
 from shiq.reasoner.protocol import Answer, Module
+from tests.spec import efforts
 from tests.spec.knowledge_base import SpecKnowledgeBase
 from tests.tools.random_ontologies.kb import random_kb
 
@@ -297,9 +298,9 @@ _DECIDE = Decider.decide
 PLANTED: dict[str, tuple[object, str, Any]] = {
     "answers of a small budget are remembered in full": (Decider, "decide", _remembering),
     "what closed elements pull in is not closed (reference)": (
-        Effort,
+        efforts,
         "one_deeper",
-        property(lambda self: replace(self, is_closed=False, depth=self.depth + 1)),
+        lambda effort: replace(effort, is_closed=False, depth=effort.depth + 1),
     ),
     "what closed elements pull in is not closed": (EffortColumns, "pass_to_neighbours", _keeping),
     "closed elements have residuals": (
@@ -407,10 +408,10 @@ def test_a_module_is_closed_past_the_bound(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(effort, "MOST_QUESTIONS", 16)
     known, closed = Effort(), list[bool]()
     for _ in range(effort.MOST_QUESTIONS // 2 + 1):
-        known = effort.widened_effort([Effort(), known], 1)
+        known = efforts.widened_effort([Effort(), known], 1)
         closed.append(known.is_closed)
     assert closed == [False] * 8 + [True]
-    assert known.depth == effort.DEEP and known.without_depth == replace(known, depth=0)
+    assert known.depth == effort.DEEP and efforts.without_depth(known) == replace(known, depth=0)
 
 
 def test_efforts_in_columns_are_those_of_the_reference() -> None:
@@ -428,7 +429,7 @@ def test_efforts_in_columns_are_those_of_the_reference() -> None:
             ),
         )
         columns.raise_to(np.array(some), value)
-        reference.update((e, reference.get(e, Effort()).maximum(value)) for e in some)
+        reference.update((e, efforts.greatest(reference.get(e, Effort()), value)) for e in some)
 
     def hand_on() -> None:
         pairs, deeper = (
@@ -439,9 +440,8 @@ def test_efforts_in_columns_are_those_of_the_reference() -> None:
         before = dict(reference)
         for a, b in pairs:
             known = before.get(a, Effort())
-            reference[b] = reference.get(b, Effort()).maximum(
-                known.one_deeper if deeper else known.without_depth
-            )
+            passed = efforts.one_deeper(known) if deeper else efforts.without_depth(known)
+            reference[b] = efforts.greatest(reference.get(b, Effort()), passed)
 
     steps += [raise_, hand_on]
     for _ in range(60):
@@ -449,7 +449,7 @@ def test_efforts_in_columns_are_those_of_the_reference() -> None:
         for e in range(10):
             own_ = reference.get(e, Effort())
             assert bool(columns.are_closed(np.array([e]))[0]) == own_.is_closed
-            assert columns.after_turn(np.array([e, 11])) == effort.widened_effort([own_], 2)
+            assert columns.after_turn(np.array([e, 11])) == efforts.widened_effort([own_], 2)
             columns.pass_to_neighbours(np.array([e]), np.array([e]), deeper=False)
             assert columns.deep_elements(np.array([e])) == (
                 {e: own_} if own_.depth >= effort.DEEP else {}

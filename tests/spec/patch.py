@@ -15,15 +15,18 @@ from shiq import model as owl
 from shiq.abox_ops.engine import InconsistencyCallback, NamedModule, ignore_inconsistency
 from shiq.abox_ops.labels.label_calculus import EMPTY, clashes, join
 from shiq.abox_ops.modules.components import KeptAssertions, component_modules
-from shiq.abox_ops.patch.effort import NO_EFFORT, Effort, widened_effort
+from shiq.abox_ops.patch.effort import Effort
 from shiq.abox_ops.patch.strides import elements_by_strides, surroundings
 from shiq.model.abox import individuals_of
 from shiq.model.clause import ClausalTBox
 from shiq.model.roles import Role, role_of
+from tests.spec import efforts
 from tests.spec.border import Border
 from tests.spec.counting import Counts
+from tests.spec.efforts import NO_EFFORT, greatest, widened_effort
 from tests.spec.graphs import Closure, ReadOnlyGraph, keep_negative
 from tests.spec.patch_state import PatchState
+from tests.spec.values import count_values
 
 
 class Patch(PatchState):
@@ -184,7 +187,9 @@ class Patch(PatchState):
         unassumed: set[str] = set()
 
         def pull(a: str, b: str) -> None:
-            pulled[b] = pulled.get(b, NO_EFFORT).maximum(self.effort.get(a, NO_EFFORT).one_deeper)
+            pulled[b] = greatest(
+                pulled.get(b, NO_EFFORT), efforts.one_deeper(self.effort.get(a, NO_EFFORT))
+            )
 
         for a in self.inside_elements - self.contradictory():
             is_far = self.all_plain or self.effort.get(a, NO_EFFORT).is_closed
@@ -255,7 +260,7 @@ class Patch(PatchState):
             self._plain_elements |= guessed
             if effort.is_closed or not guessed:
                 for b in self._kept_out_of(elements):
-                    pulled[b] = pulled.get(b, NO_EFFORT).maximum(effort)
+                    pulled[b] = greatest(pulled.get(b, NO_EFFORT), effort)
         for elements, effort in zip(failed, efforts):
             around = surroundings(elements, effort, self._inner)
             self._plain_elements.update(around.plain if effort.is_closed else ())
@@ -272,8 +277,10 @@ class Patch(PatchState):
             property,
             literal,
             self.label(element),
-            lambda atom: self.tools.data.count_values(
-                atom, [(self.label(m), self.graph.values(m)) for m in self._class(element)]
+            lambda atom: count_values(
+                self.tools.data,
+                atom,
+                [(self.label(m), self.graph.values(m)) for m in self._class(element)],
             ),
             self._negated_properties,
         )

@@ -18,12 +18,14 @@ from shiq.abox_ops.labels.irrelevance import (
 )
 from shiq.abox_ops.labels.label_calculus import Label, LabelCalculus, clashes, is_satisfied, join
 from shiq.abox_ops.labels.label_guesses import LabelGuesses
-from shiq.abox_ops.patch.effort import NO_EFFORT, Effort
+from shiq.abox_ops.patch.effort import Effort
 from shiq.abox_ops.patch.told_turns import asking_clause
 from shiq.model.abox import individuals_of
 from shiq.model.roles import Role
+from tests.spec import efforts
 from tests.spec.certified_model import CertifiedModel
 from tests.spec.counting import Counting, Counts
+from tests.spec.efforts import NO_EFFORT, greatest
 from tests.spec.element_graph import ElementGraph
 from tests.spec.irrelevance import Irrelevance
 from tests.spec.told_plus import ToldPlus
@@ -123,7 +125,7 @@ class PatchState:
         """Gives ``element`` the greater of its own effort and ``effort``; one that reaches
         farther is plain.
         """
-        self.effort[element] = effort = self.effort.get(element, NO_EFFORT).maximum(effort)
+        self.effort[element] = effort = greatest(self.effort.get(element, NO_EFFORT), effort)
         if effort.is_closed:
             self._plain_elements.add(element)
 
@@ -154,8 +156,9 @@ class PatchState:
                     before = self.model.label(a) if self._was_asserted(role, a, b) else None
                     labels = self._told_plus_label(a), self.model.label(b), before
                     if asking_clause(self.space, role, *labels, all_plain=self.all_plain):
-                        found[b] = found.get(b, NO_EFFORT).maximum(
-                            self.effort.get(a, NO_EFFORT).without_depth
+                        found[b] = greatest(
+                            found.get(b, NO_EFFORT),
+                            efforts.without_depth(self.effort.get(a, NO_EFFORT)),
                         )
         return found
 
