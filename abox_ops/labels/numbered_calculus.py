@@ -111,8 +111,7 @@ class NumberedCalculus:
     def is_property_in(self, property: Ints, chosen: Container[str]) -> Bools:
         """Decide whether each data property, given by id, is one of those ``chosen`` by name."""
         names = self.names.data_properties.values
-        found: Bools = np.fromiter((p in chosen for p in names), np.bool_, len(names))[property]
-        return found
+        return np.fromiter((p in chosen for p in names), np.bool_, len(names))[property]
 
     def literal_label(self, iri: str, positive: bool) -> int:
         """The id of the label that holds one (negated) class name."""

@@ -60,9 +60,7 @@ def is_covered(
             found[rest] = _is_covered_by_replacement(region, clause, a[rest], b[rest])
         return found
     here = clause.literals_at(at_branch)
-    return is_old & table.test_labels(
-        region.labels.model_label[a], lambda x: is_refuted(here, x)
-    )
+    return is_old & table.test_labels(region.labels.model_label[a], lambda x: is_refuted(here, x))
 
 
 def _is_covered_by_replacement(
