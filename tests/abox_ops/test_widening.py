@@ -212,12 +212,11 @@ def test_a_certificate_takes_rounds_by_the_logarithm(
 
 def reach_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Modules are closed from their first turn on."""
-    for module in (effort, effort):
-        monkeypatch.setattr(
-            module,
-            "next_effort",
-            lambda turns, elements, size: Effort(turns + 1, elements + size, True, effort.DEEP),
-        )
+    monkeypatch.setattr(
+        effort,
+        "next_effort",
+        lambda turns, elements, size: Effort(turns + 1, elements + size, True, effort.DEEP),
+    )
 
 
 @pytest.mark.parametrize("is_far", [False, True])

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from shiq.abox_ops.patch.effort import Effort, next_effort
+from shiq.abox_ops.patch import effort as bounds
+from shiq.abox_ops.patch.effort import Effort
 
 NO_EFFORT = Effort()
 
@@ -37,4 +38,4 @@ def widened_effort(before: Iterable[Effort], size: int) -> Effort:
     known = NO_EFFORT
     for effort in before:
         known = greatest(known, effort)
-    return next_effort(known.turns, known.elements, size)
+    return bounds.next_effort(known.turns, known.elements, size)
