@@ -136,21 +136,15 @@ class AddSet(Protocol):
         each once.
         """
 
-    def assertions_about(self, individual: str) -> Sequence[Assertion]:
-        """Every assertion of (A less deletions) ∪ A⁺ that mentions ``individual``, sorted, as a
-        model value.
-        """
-
     def all_assertions_about(self, individuals: Sequence[str]) -> Mapping[str, Sequence[Assertion]]:
-        """`assertions_about` for many individuals, fetched together."""
-
-    def label(self, individual: str) -> tuple[int, int]:
-        """The told literals (positive, negative) of the element of ``individual``, bitmasks over
-        ``tbox.atoms``.
+        """Every assertion of (A less deletions) ∪ A⁺ that mentions each of ``individuals``, sorted,
+        as model values; fetched together.
         """
 
     def labels(self, individuals: Sequence[str]) -> Sequence[tuple[int, int]]:
-        """The told literals of each of ``individuals``, as `label` gives them, fetched together."""
+        """The told literals (positive, negative) of the element of each of ``individuals``, bitmasks
+        over ``tbox.atoms``; fetched together.
+        """
 
     def is_inserted(self, assertion: Assertion) -> bool:
         """Whether ``assertion`` is in A⁺ and not in A less deletions."""

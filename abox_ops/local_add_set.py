@@ -169,20 +169,20 @@ class LocalAddSet(AddSetModules):
         }
         kept.data = {(name[e], p, value) for e, p, value in self._kept_data_rows()}
         region = {name[e] for e in found.region.tolist()}
-        yield from kept_assertions(kept, region, elements, self.assertions_about)
+        yield from kept_assertions(
+            kept, region, elements, lambda term: self.all_assertions_about([term])[term]
+        )
         for element, iri, positive in sorted((name[e], iri, sign) for e, iri, sign in remedies):
             yield owl.ClassAssertion(literal_expression(iri, positive), element)
 
     # --- individuals ------------------------------------------------------------------------------
 
-    def assertions_about(self, individual: str) -> Sequence[owl.Assertion]:
-        """Every assertion of (A less deletions) ∪ A⁺ that mentions ``individual``, sorted."""
-        return self.all_assertions_about([individual])[individual]
-
     def all_assertions_about(
         self, individuals: Sequence[str]
     ) -> dict[str, Sequence[owl.Assertion]]:
-        """`assertions_about` for many individuals, fetched together."""
+        """Every assertion of (A less deletions) ∪ A⁺ that mentions each of ``individuals``, sorted;
+        fetched together.
+        """
         nodes = self.union.nodes_of(individuals)
         found: dict[str, list[owl.Assertion]] = {individual: [] for individual in individuals}
         for individual, assertion in assertions_about(self.union, np.unique(nodes[nodes >= 0])):
@@ -192,12 +192,10 @@ class LocalAddSet(AddSetModules):
             individual: sorted(assertions, key=repr) for individual, assertions in found.items()
         }
 
-    def label(self, individual: str) -> Label:
-        """The told literals (positive, negative) of the element of ``individual``, as bitmasks."""
-        return self.labels([individual])[0]
-
     def labels(self, individuals: Sequence[str]) -> list[Label]:
-        """The told literals of each of ``individuals``, as `label` gives them, fetched together."""
+        """The told literals (positive, negative) of the element of each of ``individuals``, as
+        bitmasks; fetched together.
+        """
         found: list[Label] = [EMPTY] * len(individuals)
         closure, labels, index = self.columns, self.calculus.table.labels, self.index
         node = self.union.nodes_of(individuals)

@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from shiq.abox_ops.elements.normal_assertions import half_edges_of
 from shiq.abox_ops.labels.label_calculus import LabelCalculus, is_refuted
-from shiq.model import Assertion, Axiom, ObjectPropertyAssertion, SameIndividual
+from shiq.model import Assertion, Axiom, SameIndividual
 from shiq.model.clause import ClausalTBox
-from shiq.model.roles import Role, role_of
+from shiq.model.roles import Role
 from shiq.partition import Partition
 
 #: The individuals of one element of A ∪ A⁺, by the elements of A (and fresh individuals) that it
@@ -136,13 +137,8 @@ def _half_edges(
     assertion); the role is seen from the centre.
     """
     for individual in part_of:
-        for assertion in about[individual]:
-            if isinstance(assertion, ObjectPropertyAssertion):
-                role = role_of(assertion.property)
-                if assertion.object == individual:
-                    yield role, assertion.subject, individual, assertion
-                if assertion.subject == individual:
-                    yield role.inverse, assertion.object, individual, assertion
+        for role, centre, assertion in half_edges_of(individual, about[individual]):
+            yield role.inverse, centre, individual, assertion
 
 
 def _join_parts(

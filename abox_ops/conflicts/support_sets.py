@@ -14,7 +14,7 @@ from functools import partial
 
 from shiq import model as owl
 from shiq.abox_ops.conflicts.minimal_subsets import SMALL
-from shiq.abox_ops.elements.normal_assertions import name_literal, normalise
+from shiq.abox_ops.elements.normal_assertions import half_edges_of, name_literal, normalise
 from shiq.abox_ops.engine import AddSet
 from shiq.abox_ops.labels.label_calculus import (
     EMPTY,
@@ -28,7 +28,7 @@ from shiq.abox_ops.modules.from_scratch import Fact, ScratchQuestion, fact_of_as
 from shiq.model import Assertion, DifferentIndividuals, ObjectPropertyAssertion
 from shiq.model.abox import individuals_of
 from shiq.model.clause import ClausalTBox
-from shiq.model.roles import Role, role_of
+from shiq.model.roles import Role
 from shiq.reasoner.protocol import Module
 from shiq.support import bits, cached_method
 
@@ -44,16 +44,11 @@ class SupportSets:
         self._told_labels: dict[str, Label] = {}
         self._merges = any(c.n for c in space.m_type)
         self._link_counts: Counter[str] = Counter()
-        self._insertion_flags: dict[Assertion, bool] = {}
 
     def assertions_about(self, individual: str) -> tuple[Assertion, ...]:
         """Assertions of A ∪ A⁺ that mention ``individual``; cached."""
-        found = self._assertions_about.get(individual)
-        if found is None:
-            found = self._assertions_about[individual] = tuple(
-                self.add_set.assertions_about(individual)
-            )
-        return found
+        self.fetch_assertions([individual])
+        return self._assertions_about[individual]
 
     def growing_sets(
         self, individuals: Iterable[str], *, told_only: bool = False
@@ -109,11 +104,13 @@ class SupportSets:
         base: list[Assertion] = []
         inserted: list[Assertion] = []
         for assertion in assertions:
-            found = self._insertion_flags.get(assertion)
-            if found is None:
-                found = self._insertion_flags[assertion] = self.add_set.is_inserted(assertion)
-            (inserted if found else base).append(assertion)
+            (inserted if self._is_inserted(assertion) else base).append(assertion)
         return base, inserted
+
+    @cached_method
+    def _is_inserted(self, assertion: Assertion) -> bool:
+        """Decide whether an assertion is inserted, cached."""
+        return self.add_set.is_inserted(assertion)
 
     def fetch_assertions(self, individuals: Iterable[str]) -> None:
         """Fetch the assertions about ``individuals`` together, into the cache."""
@@ -177,18 +174,11 @@ class SupportSets:
         label = self._told_labels[individual]
         own = self._asserted_label_of(individual)
         missing = label_difference(label, own)
-        near: dict[str, int] = {}
         for role, other in self._cached_half_edges(individual):
-            if other in inside:
-                if missing != EMPTY:
-                    sent = self.space.send(role, own, self._told_labels[other]).subject
-                    missing = label_difference(missing, sent)
-            else:
-                near[other] = near.get(other, 0) + 1
-        if missing == EMPTY and not every:
-            yield from self._merge_partners(individual, inside)
-            return
-        for role, other in self._cached_half_edges(individual):
+            if other in inside and missing != EMPTY:
+                sent = self.space.send(role, own, self._told_labels[other]).subject
+                missing = label_difference(missing, sent)
+        for role, other in self._cached_half_edges(individual) if missing != EMPTY else ():
             if other in inside:
                 continue
             sent = self.space.send(role, own, self._told_labels[other]).subject
@@ -223,19 +213,8 @@ class SupportSets:
     @cached_method
     def _cached_half_edges(self, individual: str) -> tuple[tuple[Role, str], ...]:
         """The half edges at ``individual``, cached."""
-        return tuple(self._read_half_edges(individual))
-
-    def _read_half_edges(self, individual: str) -> Iterator[tuple[Role, str]]:
-        """Yield (role, neighbour) for each role assertion about ``individual``, the role as seen
-        from it.
-        """
-        for assertion in self.assertions_about(individual):
-            if isinstance(assertion, ObjectPropertyAssertion):
-                role = role_of(assertion.property)
-                if assertion.subject == individual:
-                    yield role, assertion.object
-                if assertion.object == individual:
-                    yield role.inverse, assertion.subject
+        about = self.assertions_about(individual)
+        return tuple((role, other) for role, other, _ in half_edges_of(individual, about))
 
     @cached_method
     def _asserted_label_of(self, individual: str) -> Label:

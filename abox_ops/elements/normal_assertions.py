@@ -11,7 +11,7 @@ loss").
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from shiq import model as owl
@@ -140,3 +140,18 @@ def atom_names(assertions: Iterable[owl.Assertion]) -> tuple[str, ...]:
     """The class names in normalised ``assertions``, in order; each must be an atom of the clauses."""
     names = (name_literal(a.expression)[0] for a in assertions if isinstance(a, owl.ClassAssertion))
     return tuple(dict.fromkeys(name for name in names if name != owl.NOTHING.iri))
+
+
+def half_edges_of(
+    individual: str, assertions: Iterable[owl.Assertion]
+) -> Iterator[tuple[Role, str, owl.Assertion]]:
+    """Yield (role, neighbour, assertion) for each role assertion about ``individual``, the role as
+    seen from it.
+    """
+    for assertion in assertions:
+        if isinstance(assertion, owl.ObjectPropertyAssertion):
+            role = role_of(assertion.property)
+            if assertion.subject == individual:
+                yield role, assertion.object, assertion
+            if assertion.object == individual:
+                yield role.inverse, assertion.subject, assertion

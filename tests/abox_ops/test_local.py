@@ -140,9 +140,10 @@ def compare(
     for individual in {i for a in (*case.abox, *case.insertions) for i in individuals_of(a)} | {
         "urn:nobody"
     }:
-        assert list(mine.assertions_about(individual)) == list(theirs.assertions_about(individual))
+        one, other = (of.all_assertions_about([individual])[individual] for of in (mine, theirs))
+        assert list(one) == list(other)
         if criterion == "clausal":
-            for one, other in zip(mine.label(individual), theirs.label(individual)):
+            for one, other in zip(mine.labels([individual])[0], theirs.labels([individual])[0]):
                 assert atoms_of(mine, one) == atoms_of(theirs, other)
     for assertion in (*case.abox, *case.insertions, *case.deletions):
         assert mine.is_inserted(assertion) == theirs.is_inserted(assertion)
