@@ -93,13 +93,18 @@ class Base(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ArrayBase:
-    """An `ABox` as sorted arrays. A node is the position in ``terms``."""
+    """An `ABox` as sorted arrays: a base in memory, or a batch with the ids of a base.
+
+    first: the number of the first of ``terms``, ``literals`` and ``complex``: 0, or `FRESH` for a
+        batch, whose rows have the lower numbers of the base too.
+    """
 
     names: NameNumbering
     terms: list[str]
     literals: list[Literal]
     complex: tuple[Assertion, ...]
     tables: dict[str, ArrayTable]
+    first: int = 0
 
     def __len__(self) -> int:
         return assertion_count({name: table.columns for name, table in self.tables.items()})
@@ -110,12 +115,12 @@ class ArrayBase:
 
     def nodes(self) -> Ints:
         """The ids of all individuals (nodes), ascending."""
-        return np.arange(len(self.terms), dtype=np.int64)
+        return self.first + np.arange(len(self.terms), dtype=np.int64)
 
     @cached_property
     def _node_by_term(self) -> dict[str, int]:
         """The node of each individual, by name."""
-        return {term: i for i, term in enumerate(self.terms)}
+        return {term: i for i, term in enumerate(self.terms, self.first)}
 
     def nodes_of(self, terms: Sequence[str]) -> Ints:
         """The node of each individual; -1 where no assertion mentions it."""
@@ -125,12 +130,12 @@ class ArrayBase:
     def terms_of(self, nodes: Ints) -> list[str]:
         """The name (IRI or blank node) of each node."""
         terms = self.terms
-        return [terms[node] for node in nodes.tolist()]
+        return [terms[i] for i in (nodes - self.first).tolist()]
 
     def literals_of(self, literals: Ints) -> list[Literal]:
         """The literal with each of these ids."""
         values = self.literals
-        return [values[i] for i in literals.tolist()]
+        return [values[i] for i in (literals - self.first).tolist()]
 
     def are_strings(self, literals: Ints) -> Bools:
         """Decide whether each literal, given by id, is a legal string."""
@@ -138,7 +143,7 @@ class ArrayBase:
 
     def complex_of(self, rows: Columns) -> list[Assertion]:
         """The assertion of each row of the table ``complex``."""
-        return [self.complex[i] for i in rows["ordinal"].tolist()]
+        return [self.complex[i] for i in (rows["ordinal"] - self.first).tolist()]
 
     def class_counts(self) -> Ints:
         """Number of class assertions by class id."""
@@ -152,31 +157,54 @@ def array_base(abox: ABox, order: Ints | None = None) -> ArrayBase:
     order of their node ids.
     """
     order = used_individuals(abox) if order is None else order
-    node, literal = (
-        _ranks(len(abox.individuals), order),
-        np.arange(len(abox.literals), dtype=np.int64),
-    )
+    return encode_abox(abox, order, np.arange(len(order)))
+
+
+def encode_abox(
+    abox: ABox, order: Ints, nodes: Ints, first: int = 0, names: NameNumbering | None = None
+) -> ArrayBase:
+    """Encode ``abox`` as tables, in which the individuals at the positions ``order`` are ``nodes``.
+
+    first: the nodes from this number on are its own, and its literals and complex assertions are
+        numbered from there on.
+    names: dictionaries to which its class and property names are added; None: its own.
+    """
+    node = np.full(len(abox.individuals), -1, np.int64)
+    node[order] = nodes
+    rows = abox_rows(abox, node, first + np.arange(len(abox.literals), dtype=np.int64))
+    if names is None:
+        names = NameNumbering(
+            Interner(abox.classes), Interner(abox.object_properties), Interner(abox.data_properties)
+        )
+    else:
+        _renumber_names(rows, abox, names)
     complex_ = tuple(dict.fromkeys(abox.complex))
-    rows = abox_rows(abox, node, literal)
     rows["complex"] = complex_rows(
-        complex_, {term: int(node[i]) for term, i in individual_positions(abox).items()}
+        complex_, {term: int(node[i]) for term, i in individual_positions(abox).items()}, first
     )
     return ArrayBase(
-        NameNumbering(
-            Interner(abox.classes), Interner(abox.object_properties), Interner(abox.data_properties)
-        ),
-        [abox.individuals[i] for i in order.tolist()],
+        names,
+        [abox.individuals[i] for i in order[nodes >= first].tolist()],
         list(abox.literals),
         complex_,
         {name: array_table("node", columns) for name, columns in rows.items()},
+        first,
     )
 
 
-def _ranks(count: int, order: Ints) -> Ints:
-    """Position of each of 0 … count-1 in ``order``; -1 if absent."""
-    rank = np.full(count, -1, np.int64)
-    rank[order] = np.arange(len(order))
-    return rank
+def _renumber_names(rows: dict[str, Columns], abox: ABox, names: NameNumbering) -> None:
+    """Replace the ids of classes and properties in ``rows`` by those in ``names``, in place."""
+    classes = np.array([names.classes.intern(name) for name in abox.classes], np.int64)
+    roles = np.array(
+        [names.object_properties.intern(name) for name in abox.object_properties], np.int64
+    )
+    properties = np.array(
+        [names.data_properties.intern(name) for name in abox.data_properties], np.int64
+    )
+    rows["class_assertions"]["class"] = classes[rows["class_assertions"]["class"]]
+    role = rows["half_edges"]["role"]
+    rows["half_edges"]["role"] = roles[role // 2] * 2 + role % 2
+    rows["data_assertions"]["property"] = properties[rows["data_assertions"]["property"]]
 
 
 # --- in a store -----------------------------------------------------------------------------------

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from shiq import model as owl
-from shiq.abox_ops.elements.base import FRESH, Base, are_strings_at, lookup_values
+from shiq.abox_ops.elements.base import (
+    FRESH,
+    ArrayBase,
+    Base,
+    are_strings_at,
+    encode_abox,
+    lookup_values,
+)
 from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.columns.arrays import (
     NONE,
     ArrayTable,
     Columns,
     Ints,
-    array_table,
     insertion_points,
     is_row_in,
     unique,
@@ -25,81 +30,25 @@ from shiq.columns.rows import (
     ROW_COLUMNS,
     SAME,
     NameNumbering,
-    abox_rows,
     assertion_count,
-    complex_rows,
-    individual_positions,
     literal_key,
     used_individuals,
 )
 from shiq.model.abox import ABox
 
 
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """The assertions of a batch as tables with the ids of a base. Its own individuals, literals and
-    complex assertions have ids from `FRESH` on.
-    """
-
-    names: NameNumbering
-    terms: list[str]
-    literals: list[owl.Literal]
-    complex: tuple[owl.Assertion, ...]
-    tables: dict[str, ArrayTable]
-
-    @cached_property
-    def nodes_by_term(self) -> dict[str, int]:
-        """The node ids of individuals that the base does not have, by name."""
-        return {term: FRESH + i for i, term in enumerate(self.terms)}
-
-    def __len__(self) -> int:
-        return assertion_count({name: table.columns for name, table in self.tables.items()})
-
-
-def encode_batch(base: Base, abox: ABox, names: NameNumbering) -> Batch:
+def encode_batch(base: Base, abox: ABox, names: NameNumbering) -> ArrayBase:
     """Encode ``abox`` as tables with the ids of ``base``; new class and property names are added to
     ``names``.
     """
     known = used_individuals(abox)
-    terms = [abox.individuals[i] for i in known.tolist()]
-    found = base.nodes_of(terms)
+    found = base.nodes_of([abox.individuals[i] for i in known.tolist()])
     is_fresh = found < 0
     found[is_fresh] = FRESH + np.arange(int(is_fresh.sum()))
-    node = np.full(len(abox.individuals), -1, np.int64)
-    node[known] = found
-    literal = FRESH + np.arange(len(abox.literals), dtype=np.int64)
-    rows = abox_rows(abox, node, literal)
-    _renumber_names(rows, abox, names)
-    complex_ = tuple(dict.fromkeys(abox.complex))
-    rows["complex"] = complex_rows(
-        complex_, {term: int(node[i]) for term, i in individual_positions(abox).items()}, FRESH
-    )
-    fresh = [terms[i] for i in is_fresh.nonzero()[0].tolist()]
-    return Batch(
-        names,
-        fresh,
-        abox.literals,
-        complex_,
-        {name: array_table("node", columns) for name, columns in rows.items()},
-    )
+    return encode_abox(abox, known, found, FRESH, names)
 
 
-def _renumber_names(rows: dict[str, Columns], abox: ABox, names: NameNumbering) -> None:
-    """Replace the ids of classes and properties in ``rows`` by those in ``names``, in place."""
-    classes = np.array([names.classes.intern(name) for name in abox.classes], np.int64)
-    roles = np.array(
-        [names.object_properties.intern(name) for name in abox.object_properties], np.int64
-    )
-    properties = np.array(
-        [names.data_properties.intern(name) for name in abox.data_properties], np.int64
-    )
-    rows["class_assertions"]["class"] = classes[rows["class_assertions"]["class"]]
-    role = rows["half_edges"]["role"]
-    rows["half_edges"]["role"] = roles[role // 2] * 2 + role % 2
-    rows["data_assertions"]["property"] = properties[rows["data_assertions"]["property"]]
-
-
-def split_known_rows(base: Base, batch: Batch) -> tuple[dict[str, Columns], dict[str, Columns]]:
+def split_known_rows(base: Base, batch: ArrayBase) -> tuple[dict[str, Columns], dict[str, Columns]]:
     """Split the rows of ``batch``, by table, into those that ``base`` has already (with its ids,
     each once) and the new ones.
     """
@@ -149,7 +98,7 @@ def _are_edges_in_base(base: Base, rows: Columns) -> Bools:
     return is_row_in(ends, [end[held] for end in ends])
 
 
-def _base_literals(base: Base, batch: Batch, rows: Columns, base_rows: Columns) -> Ints:
+def _base_literals(base: Base, batch: ArrayBase, rows: Columns, base_rows: Columns) -> Ints:
     """Replace literal ids in ``rows`` by those of the base where it asserts the same value of the
     same node and property.
     """
@@ -188,7 +137,7 @@ def _base_literals(base: Base, batch: Batch, rows: Columns, base_rows: Columns) 
     )
 
 
-def _base_ordinals(base: Base, batch: Batch, rows: Columns, base_rows: Columns) -> Ints:
+def _base_ordinals(base: Base, batch: ArrayBase, rows: Columns, base_rows: Columns) -> Ints:
     """Replace the ordinals of complex assertions in ``rows`` by those of the base, where it has the
     same assertion.
     """
@@ -207,7 +156,7 @@ class UnionView:
     """
 
     base: Base
-    batch: Batch
+    batch: ArrayBase
     inserted_tables: dict[str, ArrayTable]
 
     @property
@@ -260,14 +209,16 @@ class UnionView:
             )
         if len(self.inserted_tables["complex"]):
             rows = self.inserted_tables["complex"].rows_of(nodes)
-            for node, ordinal in zip(rows["node"].tolist(), rows["ordinal"].tolist()):
-                found.append((node, self.batch.complex[ordinal - FRESH], True))
+            found += (
+                (node, a, True)
+                for node, a in zip(rows["node"].tolist(), self.batch.complex_of(rows))
+            )
         return found
 
     def complex_insertions(self) -> list[owl.Assertion]:
         """The inserted complex assertions."""
         ordinals = unique(self.inserted_tables["complex"].columns["ordinal"])
-        return [self.batch.complex[i - FRESH] for i in ordinals.tolist()]
+        return self.batch.complex_of({"ordinal": ordinals})
 
     def sample_insertions(self, max_count: int) -> Iterator[owl.Assertion]:
         """Yield at most ``max_count`` inserted assertions of each kind."""
@@ -314,9 +265,8 @@ class UnionView:
     def nodes_of(self, terms: Sequence[str]) -> Ints:
         """The node of each individual; -1 where no assertion mentions it."""
         found = self.base.nodes_of(terms) if terms else NONE
-        if (found < 0).any():
-            for i in (found < 0).nonzero()[0].tolist():
-                found[i] = self.batch.nodes_by_term.get(terms[i], -1)
+        lacked = (found < 0).nonzero()[0]
+        found[lacked] = self.batch.nodes_of([terms[i] for i in lacked.tolist()])
         return found
 
     def terms_of(self, nodes: Ints) -> list[str]:
@@ -330,8 +280,3 @@ class UnionView:
     def are_strings(self, literals: Ints) -> Bools:
         """Decide whether each literal, given by id, is a legal string."""
         return are_strings_at(literals, self.base.are_strings, self.batch.literals)
-
-    def scan_table(self, table: str) -> Iterator[Columns]:
-        """Yield every row of a table of A ∪ A⁺, in chunks."""
-        yield from self.base.table(table).scan()
-        yield dict(self.inserted_tables[table].columns)

@@ -11,11 +11,11 @@ from functools import cached_property
 import numpy as np
 
 from shiq import model as owl
-from shiq.abox_ops.elements.base import Base, StoreBase
+from shiq.abox_ops.elements.base import FRESH, ArrayBase, Base, StoreBase
 from shiq.abox_ops.elements.graph import BaseElements, Graph, empty_labels, flags
 from shiq.abox_ops.elements.normal_assertions import collect_vocabulary, normalise
 from shiq.abox_ops.elements.quotient import StoredPartition, component_minima, make_partition
-from shiq.abox_ops.elements.union_view import Batch, UnionView
+from shiq.abox_ops.elements.union_view import UnionView
 from shiq.abox_ops.labels.label_tables import clauses_hash, read_labels
 from shiq.abox_ops.labels.numbered_calculus import NumberedCalculus
 from shiq.abox_ops.told.told_literals import asserted_labels, refuted_labels, saturate
@@ -201,7 +201,7 @@ def view_without_batch(base: Base) -> UnionView:
         name: array_table("node", dict.fromkeys(columns, NONE))
         for name, columns in ROW_COLUMNS.items()
     }
-    return UnionView(base, Batch(base.names, [], [], (), tables), tables)
+    return UnionView(base, ArrayBase(base.names, [], [], (), tables, FRESH), tables)
 
 
 def complex_assertions_of(base: Base) -> list[owl.Assertion]:

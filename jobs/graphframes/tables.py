@@ -18,8 +18,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from shiq import model as owl
-from shiq.abox_ops.elements.base import FRESH, ArrayBase, Base, OverlayBase, StoreBase
-from shiq.abox_ops.elements.union_view import Batch, UnionView
+from shiq.abox_ops.elements.base import ArrayBase, Base, OverlayBase, StoreBase
+from shiq.abox_ops.elements.union_view import UnionView
 from shiq.columns.arrays import NONE, OverlayTable, Table, concatenate
 from shiq.columns.rows import SAME
 from shiq.jobs.graphframes.literals import NORMAL, WorkerRules, arrow_column, parse_label
@@ -182,7 +182,7 @@ class UnionTables:
         return union_rows(classes.drop("class"), normal.select("node", "literal", "inserted"))
 
     def dictionary_rows(
-        self, table: str, number: str, texts: Callable[[ArrayBase | Batch], dict[str, list[str]]]
+        self, table: str, number: str, texts: Callable[[ArrayBase], dict[str, list[str]]]
     ) -> DataFrame:
         """Read a dictionary of base and batch: the key column ``number`` and text columns.
         ``texts``: makes the columns from a part on the driver.
@@ -191,12 +191,12 @@ class UnionTables:
         if isinstance(base, OverlayBase):
             base = base.base
         found: list[DataFrame] = []
-        for first, of in ((FRESH, self.view.batch), (0, base)):
+        for of in (self.view.batch, base):
             if isinstance(of, StoreBase):
                 found.append(table_rows(self.files.spark, of.store.table(table), found[0].columns))
-            elif isinstance(of, Batch | ArrayBase):
+            elif isinstance(of, ArrayBase):
                 columns = texts(of)
-                numbers = first + np.arange(len(next(iter(columns.values()))), dtype=np.int64)
+                numbers = of.first + np.arange(len(next(iter(columns.values()))), dtype=np.int64)
                 found.append(driver_frame(self.files.spark, {number: numbers, **columns}))
         return union_rows(*found)
 
