@@ -19,7 +19,14 @@ from shiq.abox_ops.labels.label_calculus import EMPTY, Label
 from shiq.abox_ops.modules.add_set import ROLES, AddSetColumns, AddSetModules, clause_index
 from shiq.abox_ops.patch.patch import Patch
 from shiq.answers.result import PulledIn
-from shiq.columns.arrays import Ints, distinct_with_inverse, is_row_in, set_difference, unique
+from shiq.columns.arrays import (
+    Columns,
+    Ints,
+    distinct_with_inverse,
+    is_row_in,
+    set_difference,
+    unique,
+)
 from shiq.columns.rows import SAME
 from shiq.model.abox import individuals_of
 from shiq.model.clause import ClausalTBox
@@ -77,8 +84,7 @@ class LocalAddSet(AddSetModules):
     @cached_property
     def contradictory(self) -> Sequence[tuple[str, ...]]:
         """The members of each element that told literals contradict."""
-        members = self._members(self.columns.contradictory)
-        return sorted(members[e] for e in self.columns.contradictory.tolist())
+        return sorted(self._members(self.columns.contradictory).values())
 
     def merged_elements(self) -> Sequence[tuple[tuple[str, ...], ...]]:
         """Elements that the batch makes of several elements of A: for each, a tuple of individuals
@@ -117,14 +123,13 @@ class LocalAddSet(AddSetModules):
         _element, node = graph.nodes_of(found.region)
         node.sort()
         classes = whole.rows_of("class_assertions", node)
-        count = len(classes["node"])
+        count = len(classes["node"]) + len(found.data["node"])
         edges, kept = graph.edges.columns, found.edges
         maybe = (edges["role"] % 2 == 0) & flags(len(graph), kept["source"])[edges["source"]]
         source, role, target = (edges[name][maybe] for name in ("source", "role", "target"))
         count += int(
             is_row_in([source, role, target], [kept["source"], kept["role"], kept["target"]]).sum()
         )
-        count += len(found.data["node"])
         pairs = whole.rows_of("pairs", node)
         told = pairs["kind"] % 2 == 0
         other = graph.elements_of(pairs["neighbour"])
@@ -162,12 +167,12 @@ class LocalAddSet(AddSetModules):
             elements.union_all(terms)
         name = {e: terms[0] for e, terms in members.items()}
         roles = self.calculus.roles
-        kept = KeptAssertions({})
-        kept.edges = {
-            (name[a], roles[r], name[b])
-            for a, r, b in zip(*(found.edges[c].tolist() for c in ("source", "role", "target")))
-        }
-        kept.data = {(name[e], p, value) for e, p, value in self._kept_data_rows()}
+        edges = zip(*(found.edges[c].tolist() for c in ("source", "role", "target")))
+        kept = KeptAssertions(
+            {},
+            edges={(name[a], roles[r], name[b]) for a, r, b in edges},
+            data={(name[e], p, value) for e, p, value in self._kept_data_rows()},
+        )
         region = {name[e] for e in found.region.tolist()}
         yield from kept_assertions(
             kept, region, elements, lambda term: self.all_assertions_about([term])[term]
@@ -185,9 +190,14 @@ class LocalAddSet(AddSetModules):
         """
         nodes = self.union.nodes_of(individuals)
         found: dict[str, list[owl.Assertion]] = {individual: [] for individual in individuals}
-        for individual, assertion in assertions_about(self.union, np.unique(nodes[nodes >= 0])):
+        inserted: dict[str, set[owl.Assertion]] = {individual: set() for individual in individuals}
+        for individual, assertion, is_inserted in assertions_about(
+            self.union, unique(nodes[nodes >= 0])
+        ):
             found[individual].append(assertion)
-        self._note_inserted(individuals)
+            if is_inserted:
+                inserted[individual].add(assertion)
+        self._insertions_by_individual.update(inserted)
         return {
             individual: sorted(assertions, key=repr) for individual, assertions in found.items()
         }
@@ -217,26 +227,9 @@ class LocalAddSet(AddSetModules):
     def is_inserted(self, assertion: owl.Assertion) -> bool:
         """Decide whether ``assertion`` is in A⁺ and not in A less deletions."""
         about = individuals_of(assertion)[0]
-        self._note_inserted([about])
+        if about not in self._insertions_by_individual:
+            self.all_assertions_about([about])
         return assertion in self._insertions_by_individual[about]
-
-    def _note_inserted(self, individuals: Sequence[str]) -> None:
-        """Fetch together which assertions about ``individuals`` are inserted, for those not cached
-        yet.
-        """
-        new = [
-            individual
-            for individual in individuals
-            if individual not in self._insertions_by_individual
-        ]
-        if new:
-            nodes = self.union.nodes_of(new)
-            found: dict[str, set[owl.Assertion]] = {individual: set() for individual in new}
-            for individual, assertion in assertions_about(
-                self.union, unique(nodes[nodes >= 0]), with_old=False
-            ):
-                found[individual].add(assertion)
-            self._insertions_by_individual.update(found)
 
 
 def _explain_code(tbox: ClausalTBox, code: int, count: int, examples: tuple[str, ...]) -> PulledIn:
@@ -278,16 +271,14 @@ def _count_complex_assertions(found: AddSetColumns, union: UnionView) -> int:
 _TABLES = ("class_assertions", "half_edges", "data_assertions", "pairs")
 
 
-def assertions_about(
-    union: UnionView, nodes: Ints, *, with_old: bool = True
-) -> Iterator[tuple[str, owl.Assertion]]:
-    """Yield (individual, assertion about it) for all ``nodes``, fetched together: the inserted ones
-    and, ``with_old``, those of the base.
+def assertions_about(union: UnionView, nodes: Ints) -> Iterator[tuple[str, owl.Assertion, bool]]:
+    """Yield (individual, assertion about it, whether it is inserted) for all ``nodes``, fetched
+    together.
     """
     if not len(nodes):
         return
     names = union.names
-    types, edges, data, pairs = (union.rows_of(name, nodes, with_old=with_old) for name in _TABLES)
+    types, edges, data, pairs = (union.rows_of(name, nodes) for name in _TABLES)
     mentioned = unique(np.concatenate([nodes, edges["neighbour"], pairs["neighbour"]]))
     known = dict(zip(mentioned.tolist(), union.terms_of(mentioned)))
 
@@ -295,34 +286,29 @@ def assertions_about(
         """The terms of a column of nodes."""
         return map(known.__getitem__, column.tolist())
 
-    for term, c in zip(terms_in(types["node"]), types["class"].tolist()):
-        yield term, owl.ClassAssertion(owl.Class(names.classes.values[c]), term)
-    for term, r, other in zip(
-        terms_in(edges["node"]), edges["role"].tolist(), terms_in(edges["neighbour"])
-    ):
+    def rows_in(table: Columns, column: str) -> Iterator[tuple[str, int, bool]]:
+        """The individual, the number in ``column`` and the flag of each row of a table."""
+        flag = table["inserted"].tolist()
+        return zip(terms_in(table["node"]), table[column].tolist(), flag)
+
+    for term, c, flag in rows_in(types, "class"):
+        yield term, owl.ClassAssertion(owl.Class(names.classes.values[c]), term), flag
+    for (term, r, flag), other in zip(rows_in(edges, "role"), terms_in(edges["neighbour"])):
         property_ = owl.ObjectProperty(names.object_properties.values[r // 2])
         if r % 2 == 0:
-            yield term, owl.ObjectPropertyAssertion(property_, term, other)
+            yield term, owl.ObjectPropertyAssertion(property_, term, other), flag
         elif other != term:
-            yield term, owl.ObjectPropertyAssertion(property_, other, term)
-    for term, p, value in zip(
-        terms_in(data["node"]), data["property"].tolist(), union.literals_of(data["literal"])
+            yield term, owl.ObjectPropertyAssertion(property_, other, term), flag
+    for (term, p, flag), value in zip(
+        rows_in(data, "property"), union.literals_of(data["literal"])
     ):
-        yield (
-            term,
-            owl.DataPropertyAssertion(
-                owl.DataProperty(names.data_properties.values[p]), term, value
-            ),
-        )
-    for term, kind, other in zip(
-        terms_in(pairs["node"]), pairs["kind"].tolist(), terms_in(pairs["neighbour"])
-    ):
+        property = owl.DataProperty(names.data_properties.values[p])
+        yield term, owl.DataPropertyAssertion(property, term, value), flag
+    for (term, kind, flag), other in zip(rows_in(pairs, "kind"), terms_in(pairs["neighbour"])):
         make = owl.SameIndividual if kind // 2 * 2 == SAME else owl.DifferentIndividuals
         if kind % 2 == 0:
-            yield term, make(term, other)
+            yield term, make(term, other), flag
         elif other != term:
-            yield term, make(other, term)
-    for node, assertion, is_inserted in union.complex_of(nodes):
-        if not (with_old or is_inserted):
-            continue
-        yield known[node], assertion
+            yield term, make(other, term), flag
+    for node, assertion, flag in union.complex_of(nodes):
+        yield known[node], assertion, flag

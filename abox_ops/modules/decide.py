@@ -70,22 +70,19 @@ class Decider:
         shapes, answers = self._shapes_and_answers(tbox)
         keys = _shape_of_each(shapes, modules)
         open_shapes = {k: m for k, m in zip(keys, modules) if k not in answers}
-        found: dict[Shape, Answer] = {}
         asked = {k: id(m) for k, m in open_shapes.items()}
-        items = list(open_shapes.items())
         deadline = None if timeout is None else time.monotonic() + timeout
-        for start in range(0, len(items), self.BATCH):
-            part = items[start : start + self.BATCH]
-            for (key, _), answer in zip(
-                part, self._decide_part(tbox, part, seconds_left(deadline))
-            ):
-                found[key] = answer
-                if answer.verdict is not Verdict.UNDETERMINED:
-                    # Other modules of this shape have their nodes in another order.
-                    answers[key] = replace(answer, near_nodes=())
-            self.question_count += len(part)
-            if self.progress:
-                self.progress("deciding shapes", min(start + self.BATCH, len(items)), len(items))
+        found: dict[Shape, Answer] = {}
+        if open_shapes:
+            asks = self.reasoner
+            told = self._decide_shapes(tbox, open_shapes, deadline, asks, asks.decide)
+            found = dict(zip(open_shapes, told))
+        # Other modules of this shape have their nodes in another order.
+        answers.update(
+            (key, replace(answer, near_nodes=()))
+            for key, answer in found.items()
+            if answer.verdict is not Verdict.UNDETERMINED
+        )
         return [
             found[k] if asked.get(k) == id(m) else answers.get(k) or found[k]
             for k, m in zip(keys, modules)
@@ -138,26 +135,11 @@ class Decider:
         timeout: float | None,
     ) -> dict[Shape, Answer]:
         """Decide new shapes within the small budget; answers cut short by time are not remembered."""
-        if self.audit is not None and self.audit.disagreements:
-            return dict.fromkeys(asked, _stopped_answer())
         deadline = None if timeout is None else time.monotonic() + timeout
-        modules = [shapes.canonical_module(module)[0] for module in asked.values()]
-        told: list[Answer] = []
-        for start in range(0, len(modules), self.BATCH):
-            told += self.own_reasoner.decide_if_easy(
-                tbox, modules[start : start + self.BATCH], seconds_left(deadline)
-            )
-            if self.progress:
-                self.progress("deciding shapes", len(told), len(modules))
+        ordered = {key: shapes.canonical_module(module)[0] for key, module in asked.items()}
+        own = self.own_reasoner
+        told = self._decide_shapes(tbox, ordered, deadline, own, own.decide_if_easy)
         found = dict(zip(asked, told))
-        self.question_count += len(asked)
-        if self.audit is not None:
-            drawn = [
-                (m, found[key], self.own_reasoner.name)
-                for key, m in zip(asked, modules)
-                if self.audit.is_drawn(key)
-            ]
-            self.audit.examine(tbox, drawn, seconds_left(deadline))
         over = is_past(deadline)
         self.attempts_by_tbox[id(tbox)].update(
             (k, a) for k, a in found.items() if not over or a.verdict is not Verdict.UNDETERMINED
@@ -188,29 +170,51 @@ class Decider:
         _, shapes, answers = self.answers_by_tbox[id(tbox)]
         return shapes, answers
 
-    def _decide_part(
-        self, tbox: ClausalTBox, asked: Sequence[tuple[Shape, Module]], timeout: float | None
-    ) -> Sequence[Answer]:
-        """Decide new shapes in one call of the reasoner, and audit a share of the answers."""
-        modules = [module for _, module in asked]
-        if self.audit is None:
-            return self.reasoner.decide(tbox, modules, timeout)
-        if not self.audit.disagreements:
-            answers = self.reasoner.decide(tbox, modules, timeout)
-            names = (
-                self.reasoner.deciders
-                if isinstance(self.reasoner, CombinedReasoner)
-                else [self.reasoner.name] * len(asked)
-            )
-            drawn = [
-                (module, answer, name)
-                for (shape, module), answer, name in zip(asked, answers, names)
-                if self.audit.is_drawn(shape)
-            ]
-            self.audit.examine(tbox, drawn, timeout)
-            if not self.audit.disagreements:
-                return answers
-        return [_stopped_answer()] * len(asked)
+    def _decide_shapes(
+        self,
+        tbox: ClausalTBox,
+        asked: Mapping[Shape, Module],
+        deadline: float | None,
+        reasoner: Reasoner,
+        decide: Callable[[ClausalTBox, Sequence[Module], float | None], Sequence[Answer]],
+    ) -> list[Answer]:
+        """Decide new shapes by ``decide`` of ``reasoner``, in parts of a call each."""
+        items, found = list(asked.items()), list[Answer]()
+        while len(found) < len(items):
+            part = items[len(found) : len(found) + self.BATCH]
+            modules, left = [module for _, module in part], seconds_left(deadline)
+            is_stopped = self.audit is not None and bool(self.audit.disagreements)
+            answers = () if is_stopped else decide(tbox, modules, left)
+            if self.audit is not None and not is_stopped:
+                self._audit_part(self.audit, tbox, part, answers, reasoner, left)
+                is_stopped = bool(self.audit.disagreements)
+            found += [_stopped_answer()] * len(part) if is_stopped else answers
+            self.question_count += len(part)
+            if self.progress:
+                self.progress("deciding shapes", len(found), len(items))
+        return found
+
+    def _audit_part(
+        self,
+        audit: Audit,
+        tbox: ClausalTBox,
+        asked: Sequence[tuple[Shape, Module]],
+        answers: Sequence[Answer],
+        reasoner: Reasoner,
+        timeout: float | None,
+    ) -> None:
+        """Audit a share of the answers of ``reasoner``."""
+        names = (
+            reasoner.deciders
+            if isinstance(reasoner, CombinedReasoner)
+            else [reasoner.name] * len(asked)
+        )
+        drawn = [
+            (module, answer, name)
+            for (shape, module), answer, name in zip(asked, answers, names)
+            if audit.is_drawn(shape)
+        ]
+        audit.examine(tbox, drawn, timeout)
 
     def inconsistent_core(
         self, tbox: ClausalTBox, module: Module, timeout: float | None = None

@@ -374,7 +374,7 @@ def test_a_batch_of_lubm_with_many_faults(
 
     monkeypatch.setattr(hints, "_correction_trials", counted)
     watched.append(
-        lambda: monkeypatch.setattr("shiq.abox_ops.modules.decide.Decider._decide_part", None)
+        lambda: monkeypatch.setattr("shiq.abox_ops.modules.decide.Decider._decide_shapes", None)
     )
     assert ended(*asked(kg, (tmp_path / "insert.nt").read_text().splitlines(), "--commit")) == 5
     assert set((tmp_path / "bad.nt").read_text().splitlines()) == set(
