@@ -213,7 +213,9 @@ def may_have_sent(
         return bool(uncertain) and is_refuted(here, source) and is_satisfied(there, target)
 
     return any(
-        may_send(ends.here, ends.there) for ends in space.clause_ends(role) if not ends.clause.n
+        may_send(ends.near_literals, ends.far_literals)
+        for ends in space.clause_ends(role)
+        if not ends.clause.n
     )
 
 

@@ -54,13 +54,13 @@ class ClauseEnds(NamedTuple):
     """A clause with a role atom that a role assertion matches, as seen from an end of the assertion.
 
     at_branch: whether this end is the branch of the clause, else its centre.
-    here, there: the literals (head, body) of the clause at this end, and at the other one.
+    near_literals, far_literals: the literals (head, body) of the clause at this end, and at the other.
     """
 
     clause: CompiledClause
     at_branch: bool
-    here: Label
-    there: Label
+    near_literals: Label
+    far_literals: Label
 
 
 class SentLiterals(NamedTuple):

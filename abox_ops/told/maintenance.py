@@ -207,7 +207,7 @@ class _OutwardWalk:
         Whatever the label of its object is.
         """
         space = self.calculus.space
-        here = [ends.here for ends in space.clause_ends(role) if not ends.clause.n]
+        here = [ends.near_literals for ends in space.clause_ends(role) if not ends.clause.n]
         return any(
             _count_unrefuted(c, now) < min(2, _count_unrefuted(c, before)) for c in here
         ) or any(
