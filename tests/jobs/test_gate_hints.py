@@ -20,7 +20,7 @@ from test_gate import BASE, PREFIX, a, kg, run, t
 from test_gate_split import GOOD, split, store, units
 
 from shiq.api import open_store
-from shiq.jobs.checking import deciding
+from shiq.jobs.checking import deciders
 from shiq.jobs.checking.session import Session
 from shiq.jobs.cli import main
 from shiq.jobs.evaluation.lubm.generate import generate_lubm_data
@@ -216,8 +216,8 @@ def test_hermit_is_not_asked(kg: Path, watched: list[Any], monkeypatch: pytest.M
         created.append(name)
         return make(name, **settings)
 
-    make = deciding.create_reasoner
-    monkeypatch.setattr(deciding, "create_reasoner", create)
+    make = deciders.create_reasoner
+    monkeypatch.setattr(deciders, "create_reasoner", create)
     watched.append(created.clear)
     assert ended(*asked(kg, [t("tom", "age", f'"4"^^{INTEGER}'), *MEANT, *GOOD])) == 5
     assert created == ["own"]
