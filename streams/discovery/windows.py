@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from os.path import dirname
 from time import perf_counter
 from typing import Any
@@ -58,9 +59,6 @@ from shiq.streams.discovery.snapshots import (
 # an impossible one is (docs/DISCOVERY.md).
 
 
-#: Whether T ∪ A and a snapshot are consistent with some atoms more; raises
-#: UndecidedEntailmentError.
-ConsistencyQuestion = Callable[[Sequence[Atom]], bool]
 #: Who is in a rule's body in a snapshot, and not in its head, by text.
 CounterexampleFunction = Callable[[MinedRule], Iterable[str]]
 
@@ -77,107 +75,78 @@ def make_counterexample_function(facts: AtomIndex, tag: str = "") -> Counterexam
     )
 
 
-def count_refutations_in(
+@dataclass(frozen=True)
+class SnapshotQuestions:
+    """Questions to the reasoner whether atoms are possible in the snapshot ``index``.
+
+    known: answers about single atoms. undecided: atoms that are taken for possible since the
+    reasoner did not decide about them, which becomes a leftover.
+    """
+
+    snapshots: SnapshotStore
+    index: int
+    known: dict[Atom, bool] = field(default_factory=dict)
+    undecided: set[Atom] = field(default_factory=set)
+
+    def are_possible(self, atoms: Sequence[Atom]) -> bool:
+        """Whether atoms are possible together; known answers are reused."""
+        asked = [atom for atom in atoms if not self.known.get(atom)]
+        told, knowledge = self.snapshots.assertions.get(self.index, ()), self.snapshots.knowledge
+        try:
+            holds = not asked or knowledge.is_consistent(told, asked)
+        except UndecidedEntailmentError as error:
+            holds = len(asked) == 1
+            if holds:
+                self.undecided.update(asked)
+                what = f"whether snapshot {self.index} contradicts some rules is open"
+                knowledge.undecided_reasons[what] = error.reason
+        if holds:
+            self.known.update(dict.fromkeys(asked, True))
+        elif len(asked) == 1:
+            self.known[asked[0]] = False
+        return holds
+
+    def is_each_possible(self, atoms: Sequence[Atom]) -> bool:
+        """Whether each of the ``atoms`` is possible. All are tested together first; if that fails,
+        in two halves.
+        """
+        if any(self.known.get(atom) is False for atom in atoms):
+            return False
+        if self.are_possible(atoms):
+            return True
+        if len(atoms) == 1:
+            return False
+        half = len(atoms) // 2
+        return self.is_each_possible(atoms[:half]) and self.is_each_possible(atoms[half:])
+
+
+def count_refutations(
     rules: Sequence[MinedRule],
     snapshots: SnapshotStore,
     lacking_in: Callable[[int], CounterexampleFunction],
     window: Iterable[int],
 ) -> list[int | None]:
     """Count the snapshots of a window that refute each rule; None for a rule with an undecided
-    snapshot, which becomes a leftover.
+    snapshot.
+
+    A snapshot refutes a rule if the head is impossible for an individual of the body. If all
+    missing heads are possible together, one question decides the snapshot.
 
     lacking_in: makes the function from a rule to its counterexamples in a snapshot
     """
-    knowledge = snapshots.knowledge
-
-    def make_question(index: int) -> ConsistencyQuestion:
-        """Function that asks whether atoms are consistent with a snapshot."""
-        told = snapshots.assertions.get(index, ())
-
-        def ask_consistency(atoms: Sequence[Atom]) -> bool:
-            """Ask the reasoner; record an undecided question."""
-            try:
-                return knowledge.is_consistent(told, atoms)
-            except UndecidedEntailmentError as undecided:
-                if len(atoms) == 1:
-                    knowledge.undecided_reasons[
-                        f"whether snapshot {index} contradicts some rules is open"
-                    ] = undecided.reason
-                raise
-
-        return ask_consistency
-
-    return count_refutations(
-        rules,
-        (
-            (lacking_in(index), make_question(index))
-            for index in snapshots.consistent_snapshots(window)
-        ),
-    )
-
-
-def count_refutations(
-    rules: Sequence[MinedRule],
-    snapshots: Iterable[tuple[CounterexampleFunction, ConsistencyQuestion]],
-) -> list[int | None]:
-    """Count the snapshots that refute each rule; None for a rule for which some snapshot is
-    undecided.
-
-    A snapshot refutes a rule if the head is impossible for an individual of the body. Each comes
-    with functions for individuals outside the head and for consistency. If all missing heads are
-    possible together, one consistency question decides the snapshot.
-    """
     counts, unknown = [0] * len(rules), set[int]()
-    for members, is_consistent in snapshots:
+    for index in snapshots.consistent_snapshots(window):
+        members, questions = lacking_in(index), SnapshotQuestions(snapshots, index)
         heads = [[(rule.head, one) for one in members(rule)] for rule in rules]
-        known: dict[Atom, bool] = {}
-        open_: set[Atom] = set()
-
-        def are_possible(
-            atoms: Sequence[Atom],
-            known: dict[Atom, bool] = known,
-            open_: set[Atom] = open_,
-            ask: ConsistencyQuestion = is_consistent,
-        ) -> bool:
-            """Whether atoms are possible together; known answers are reused."""
-            asked = [atom for atom in atoms if not known.get(atom)]
-            try:
-                holds = not asked or ask(asked)
-            except UndecidedEntailmentError:
-                holds = len(asked) == 1
-                open_.update(asked if holds else ())
-            if holds:
-                known.update(dict.fromkeys(asked, True))
-            elif len(asked) == 1:
-                known[asked[0]] = False
-            return holds
-
-        if are_possible(list(dict.fromkeys(atom for own in heads for atom in own))) and not open_:
+        every = list(dict.fromkeys(atom for own in heads for atom in own))
+        if questions.are_possible(every) and not questions.undecided:
             continue
         for place, own in enumerate(heads):
-            if not _are_all_possible(own, are_possible, known):
+            if not questions.is_each_possible(own):
                 counts[place] += 1
-            elif not open_.isdisjoint(own):
+            elif not questions.undecided.isdisjoint(own):
                 unknown.add(place)
     return [None if place in unknown else count for place, count in enumerate(counts)]
-
-
-def _are_all_possible(
-    atoms: Sequence[Atom], possible: Callable[[Sequence[Atom]], bool], known: dict[Atom, bool]
-) -> bool:
-    """Whether each of the ``atoms`` is possible. All are tested together first; if that fails, in
-    two halves.
-    """
-    if any(known.get(atom) is False for atom in atoms):
-        return False
-    if possible(atoms):
-        return True
-    if len(atoms) == 1:
-        return False
-    half = len(atoms) // 2
-    return _are_all_possible(atoms[:half], possible, known) and _are_all_possible(
-        atoms[half:], possible, known
-    )
 
 
 class WindowMiner:
@@ -543,7 +512,7 @@ class WindowMiner:
             cases = self.columns.case_count()
         against: Sequence[int | None] = [None] * len(mined.rules)
         if self.settings.report.refute:
-            against = count_refutations_in(
+            against = count_refutations(
                 mined.rules, self.snapshots, self._make_counterexample_function, window
             )
         return [
