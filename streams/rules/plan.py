@@ -330,8 +330,6 @@ class Planner:
 
     def _join_priority(self, conjunct: Conjunct, known: set[str]) -> tuple[int, int]:
         """Priority of a conjunct in the join order, smallest first; (9, …) cannot run yet."""
-        if isinstance(conjunct, ComparisonLiteral):
-            return (0 if is_literal_ready(conjunct, known, frozenset()) else 9), 0
         if isinstance(conjunct, StreamingPattern):
             open_ = len(conjunct.variable_names - known)
             asked = conjunct.threshold
@@ -358,12 +356,9 @@ class Planner:
                 return 9, 0
             fixed = len(_bound_arguments(conjunct, known))
             return (2 if fixed else 5), -fixed
-        if isinstance(conjunct, FunctionCall):
-            return (3 if names_of_variables(*conjunct.inputs) <= known else 9), 0
-        shared = self._shared_variables(conjunct)
-        opens = _variables_bound_by_aggregate(conjunct, known)
-        guards = names_of_variables(*(term for _, term in conjunct.guards)) - opens
-        return (4 if shared | guards <= known else 9), 0
+        if not is_literal_ready(conjunct, known, self.global_variables):
+            return 9, 0
+        return {ComparisonLiteral: 0, FunctionCall: 3, Aggregate: 4}[type(conjunct)], 0
 
     def _shared_variables(self, aggregate: Aggregate) -> set[str]:
         """Variables inside an aggregate's elements that also occur outside aggregates."""

@@ -386,6 +386,23 @@ def test_overflow_names_the_rule() -> None:
         engine.step(1, {"a/1": [(4_000_000_000,)]})
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "p(X,Y) :- q(X), &after(X;Y+1), r(Y).",
+        "p(X,Y) :- &after(X;Z+Y), q(X), r(Y), s(Z).",
+        "p(X,Y) :- q(X), r(Y), &after(X;Y+1) , #count{Z : s(Z), Z < X} = Y.",
+    ],
+)
+def test_a_function_waits_for_what_its_outputs_are_compared_with(text: str) -> None:
+    points = [
+        (0, {"q/1": [(1,), (5,)], "r/1": [(1,), (5,)], "s/1": [(1,), (4,)]}),
+        (1, {"q/1": [(5,), (1,)], "r/1": [(5,), (0,)], "s/1": [(1,)]}),
+    ]
+    engine = agree(text, points, after=lambda number: number + 1)
+    assert engine.point == 1
+
+
 def test_functions_are_called_once_for_each_distinct_arguments() -> None:
     calls: list[int] = []
     functions = {"f": lambda x: (calls.append(x), x + 1)[1]}
