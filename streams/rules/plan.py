@@ -360,10 +360,6 @@ class Planner:
             return 9, 0
         return {ComparisonLiteral: 0, FunctionCall: 3, Aggregate: 4}[type(conjunct)], 0
 
-    def _shared_variables(self, aggregate: Aggregate) -> set[str]:
-        """Variables inside an aggregate's elements that also occur outside aggregates."""
-        return conjunct_variables(replace(aggregate, guards=())) & self.global_variables
-
     def _make_step(self, chosen: int, known: set[str], before: bool) -> Step:
         """Plan step for a conjunct. ``before``: read its rows as before this time point."""
         conjunct = self.body[chosen]
@@ -374,7 +370,8 @@ class Planner:
         if isinstance(conjunct, FunctionCall):
             new = frozenset(names_of_variables(*conjunct.outputs) - known)
             return CallStep(conjunct, reads=frozenset(conjunct_variables(conjunct)), binds=new)
-        shared = tuple(sorted(self._shared_variables(conjunct)))
+        inside = conjunct_variables(replace(conjunct, guards=()))
+        shared = tuple(sorted(inside & self.global_variables))
         elements = []
         for element in conjunct.elements:
             wanted = frozenset({GROUP, *names_of_variables(*element.terms)})
