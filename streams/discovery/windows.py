@@ -79,38 +79,38 @@ def make_counterexample_function(facts: AtomIndex, tag: str = "") -> Counterexam
 class SnapshotQuestions:
     """Questions to the reasoner whether atoms are possible in the snapshot ``index``.
 
-    known: answers about single atoms. undecided: atoms that are taken for possible since the
+    answers: by single atom. open_atoms: atoms that are taken for possible since the
     reasoner did not decide about them, which becomes a leftover.
     """
 
     snapshots: SnapshotStore
     index: int
-    known: dict[Atom, bool] = field(default_factory=dict)
-    undecided: set[Atom] = field(default_factory=set)
+    answers: dict[Atom, bool] = field(default_factory=dict)
+    open_atoms: set[Atom] = field(default_factory=set)
 
     def are_possible(self, atoms: Sequence[Atom]) -> bool:
         """Whether atoms are possible together; known answers are reused."""
-        asked = [atom for atom in atoms if not self.known.get(atom)]
+        asked = [atom for atom in atoms if not self.answers.get(atom)]
         told, knowledge = self.snapshots.assertions.get(self.index, ()), self.snapshots.knowledge
         try:
             holds = not asked or knowledge.is_consistent(told, asked)
         except UndecidedEntailmentError as error:
             holds = len(asked) == 1
             if holds:
-                self.undecided.update(asked)
+                self.open_atoms.update(asked)
                 what = f"whether snapshot {self.index} contradicts some rules is open"
                 knowledge.undecided_reasons[what] = error.reason
         if holds:
-            self.known.update(dict.fromkeys(asked, True))
+            self.answers.update(dict.fromkeys(asked, True))
         elif len(asked) == 1:
-            self.known[asked[0]] = False
+            self.answers[asked[0]] = False
         return holds
 
     def is_each_possible(self, atoms: Sequence[Atom]) -> bool:
         """Whether each of the ``atoms`` is possible. All are tested together first; if that fails,
         in two halves.
         """
-        if any(self.known.get(atom) is False for atom in atoms):
+        if any(self.answers.get(atom) is False for atom in atoms):
             return False
         if self.are_possible(atoms):
             return True
@@ -139,12 +139,12 @@ def count_refutations(
         members, questions = lacking_in(index), SnapshotQuestions(snapshots, index)
         heads = [[(rule.head, one) for one in members(rule)] for rule in rules]
         every = list(dict.fromkeys(atom for own in heads for atom in own))
-        if questions.are_possible(every) and not questions.undecided:
+        if questions.are_possible(every) and not questions.open_atoms:
             continue
         for place, own in enumerate(heads):
             if not questions.is_each_possible(own):
                 counts[place] += 1
-            elif not questions.undecided.isdisjoint(own):
+            elif not questions.open_atoms.isdisjoint(own):
                 unknown.add(place)
     return [None if place in unknown else count for place, count in enumerate(counts)]
 
