@@ -162,12 +162,18 @@ def read_structure(lines: Sequence[TripleLine]) -> owl.Assertion | None:
     from shiq.rdf.expressions import Expressions
     from shiq.rdf.graph import VocabularyGraph
     from shiq.rdf.mapping import map_graph
+    from shiq.vocabularies import VocabularyChoice
 
     graph = VocabularyGraph()
-    for line in lines:
-        value = read_literal(line.object) if line.object[0] == '"' else iri_or_node(line.object)
-        graph.add(iri_or_node(line.subject), iri_or_node(line.predicate), value, 0)
-    kinds, _ = determine_kinds(graph, owl.Signature())
+    try:
+        for line in lines:
+            value = read_literal(line.object) if line.object[0] == '"' else iri_or_node(line.object)
+            graph.add(iri_or_node(line.subject), iri_or_node(line.predicate), value, 0)
+    except ValueError:  # no character has such a number
+        return None
+    # The answer's own TBox may use a term of a known vocabulary otherwise.
+    unknown = VocabularyChoice(is_enabled=False)
+    kinds, _ = determine_kinds(graph, owl.Signature(), vocabulary=unknown)
     for predicate, property in zip(graph.predicates, graph.objects):
         # An unqualified cardinality does not say whether its property has objects or data: objects,
         # as the text reads the same.

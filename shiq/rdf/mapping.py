@@ -394,9 +394,10 @@ class _TripleMapper(IndividualMapper):
         """Map owl:propertyChainAxiom."""
         members = self.members_of_list(value)
         sup = self.role_at(subject)
-        if len(members) < 2:
-            raise UnmappedError("malformed", f"a property chain of length {len(members)}")
-        return owl.SubObjectPropertyChain(tuple(map(self.role_at, members)), sup)
+        roles = tuple(map(self.role_at, members))
+        if len(roles) < 2:
+            raise UnmappedError("malformed", f"a property chain of length {len(roles)}")
+        return owl.SubObjectPropertyChain(roles, sup)
 
     def domain_or_range(
         self,

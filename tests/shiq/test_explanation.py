@@ -39,6 +39,7 @@ from shiq.model import (
     RDF,
     XSD,
     Assertion,
+    Class,
     ClassAssertion,
     ClassExpression,
     ObjectHasSelf,
@@ -417,6 +418,19 @@ def test_a_hundred_thousand_conflicts_are_a_few_rows() -> None:
 def test_manchester(text: str, expected: str) -> None:
     value = read_axiom(text) or read_assertions((text,))[0]
     assert manchester(value) == expected
+
+
+def test_assertions_of_an_answer_are_read_without_known_vocabularies() -> None:
+    """A TBox may declare a property of a known vocabulary as it likes."""
+    title = ObjectProperty("http://purl.org/dc/terms/title")
+    value = ClassAssertion(ObjectSomeValuesFrom(title, Class("urn:v#A")), "urn:d#x")
+    assert read_assertions(assertion_lines(value)) == (value,)
+
+
+def test_an_assertion_with_an_escape_that_is_no_character_is_left_out() -> None:
+    value = ClassAssertion(ObjectHasValue(ROLE, "urn:d#y"), "urn:d#x")
+    lines = assertion_lines(value)
+    assert read_assertions([line.replace("urn:d#y", r"\U00FFFFFF") for line in lines]) == ()
 
 
 def test_an_axiom_of_an_answer_that_cannot_be_read_stays_as_it_is() -> None:

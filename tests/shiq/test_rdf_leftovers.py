@@ -309,6 +309,17 @@ def test_axioms_that_do_not_fit_the_mapping(tmp_path: Path, text: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("member", "words"),
+    [('"likes"', "literal"), ("owl:topDataProperty", "an object property is expected")],
+)
+def test_a_chain_of_one_member_that_is_no_role_is_told_by_its_member(
+    tmp_path: Path, member: str, words: str
+) -> None:
+    reading = turtle(tmp_path, DECLARED + f":likes owl:propertyChainAxiom ( {member} ) .")
+    assert words in only(reading).message
+
+
 def test_too_many_different_individuals_are_told(tmp_path: Path) -> None:
     members = " ".join(f":a{i}" for i in range(2001))
     assert kinds(
