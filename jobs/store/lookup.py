@@ -146,6 +146,8 @@ class VerifiedBlocks:
 
 
 _HALF = np.iinfo(np.int32)
+#: Up to so many rows are verified one by one: arrays of them cost more.
+_FEW = 4
 #: What is mapped begins at a multiple of so many bytes.
 _PAGE = mmap.ALLOCATIONGRANULARITY
 #: Bytes at the end of an Arrow file that say how long its footer is.
@@ -321,6 +323,10 @@ class MappedFile:
         """
         if self.blocks.is_verified:
             return
+        if len(sought) <= _FEW:
+            if not all(map(self._is_run, sought.tolist(), low.tolist(), high.tolist())):
+                self._refuse_damaged()
+            return
         keys, key, last = self.keys, self.layouts[self.key], len(self) - 1
         before, after = np.maximum(low - 1, 0), np.minimum(high, last)
         first, final = np.minimum(low, last), np.maximum(high - 1, 0)
@@ -338,6 +344,23 @@ class MappedFile:
         ).all():
             self._refuse_damaged()
 
+    def _is_run(self, sought: int, low: int, high: int) -> bool:
+        """Decide whether exactly the rows low … high-1 have the key ``sought``; the blocks of the
+        neighbouring keys are verified first.
+        """
+        keys, key, count = self.keys, self.layouts[self.key], len(self)
+        if not 0 <= low <= high <= count:
+            return False
+        if high - low <= _FEW:
+            key.verify_row_range(self.blocks, max(low - 1, 0), min(high + 1, count))
+        else:
+            key.verify_row_range(self.blocks, low - 1 if low else 0, low + 1)
+            key.verify_row_range(self.blocks, high - 1, min(high + 1, count))
+        is_bounded = (low == 0 or keys[low - 1] < sought) and (high == count or keys[high] > sought)
+        return bool(
+            is_bounded and (low == high or (keys[low] == sought and keys[high - 1] == sought))
+        )
+
     def _refuse_damaged(self) -> None:
         """Raise the StoreError for a file whose keys are out of order."""
         self.blocks.verify_all()
@@ -346,17 +369,28 @@ class MappedFile:
     def _take_rows(self, rows: Ints) -> Columns:
         """Read these ``rows`` of all columns, verified."""
         if not self.blocks.is_verified and len(rows):
-            first, stop = int(rows[0]), int(rows[-1]) + 1
-            for layout in self.layouts.values():
-                if stop - first > len(rows):
-                    layout.verify_rows(self.blocks, rows)
-                else:
-                    layout.verify_row_range(self.blocks, first, stop)
+            self._verify_rows(self.blocks, rows)
         found = {name: take(column, rows) for name, column in self.columns.items()}
         return {
             n: column.astype(np.int64) if isinstance(column, np.ndarray) else column
             for n, column in found.items()
         }
+
+    def _verify_rows(self, blocks: VerifiedBlocks, rows: Ints) -> None:
+        """Verify the blocks that hold these ascending ``rows``, in all columns."""
+        first, stop = int(rows[0]), int(rows[-1]) + 1
+        if stop - first > len(rows) > _FEW:
+            for column in self.layouts.values():
+                column.verify_rows(blocks, rows)
+            return
+        parts = (
+            [(first, stop)]
+            if stop - first == len(rows)
+            else [(row, row + 1) for row in rows.tolist()]
+        )
+        for column in self.layouts.values():
+            for start, end in parts:
+                column.verify_row_range(blocks, start, end)
 
 
 def map_lookup_file(store: StoreLocation, file: DataFile, key: str) -> MappedFile:
