@@ -180,8 +180,8 @@ class Decider:
     ) -> list[Answer]:
         """Decide new shapes by ``decide`` of ``reasoner``, in parts of a call each."""
         items, found = list(asked.items()), list[Answer]()
-        while len(found) < len(items):
-            part = items[len(found) : len(found) + self.BATCH]
+        for start in range(0, len(items), self.BATCH):
+            part = items[start : start + self.BATCH]
             modules, left = [module for _, module in part], seconds_left(deadline)
             is_stopped = self.audit is not None and bool(self.audit.disagreements)
             answers = () if is_stopped else decide(tbox, modules, left)

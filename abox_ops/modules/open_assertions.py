@@ -71,16 +71,19 @@ class OpenAssertions:
 
     def is_relevant(self, source: Ints, role: Ints, target: Ints) -> Bools:
         """Decide whether each role assertion is relevant (THEORY, "Irrelevant role assertions")."""
-        relevant = np.zeros(len(source), np.bool_)
-        # Those of u-type first: what they settle need not be counted.
-        for clause, at_branch, rows in sorted(
-            self.open_instances(source, role, target), key=lambda instance: instance[0].n
-        ):
+        if not len(source):
+            return np.zeros(0, np.bool_)
+        calculus, label = self.calculus.role_propagation, self.labels()
+        keys, inverse = calculus.distinct_edges(role, label[source], label[target])
+        # A clause of u-type settles the matter, however many there are: nothing is counted then.
+        is_settled = [any(not c.n for c, _ in calculus.undecided_clauses(*key)) for key in keys]
+        relevant = np.array(is_settled, np.bool_)[inverse]
+        rest = (~relevant).nonzero()[0]
+        for clause, at_branch, rows in self.open_instances(source[rest], role[rest], target[rest]):
+            rows = rest[rows]
             rows = rows[~relevant[rows]]
-            centres = (target if at_branch else source)[rows]
-            if not clause.n:
-                relevant[rows] = True
-            elif len(rows):
+            if len(rows):
+                centres = (target if at_branch else source)[rows]
                 relevant[rows] = ~self.counts().is_within_bound(centres, clause)
         return relevant
 

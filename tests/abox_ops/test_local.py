@@ -5,10 +5,11 @@ of a check follows its batch.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,11 +18,14 @@ from shiq.abox_ops.counting import merge_classes as merging
 from shiq.abox_ops.elements.quotient import component_minima, make_partition
 from shiq.abox_ops.engine import CRITERIA, AddSet
 from shiq.abox_ops.index import deletion
+from shiq.abox_ops.labels.label_numbers import Bools
 from shiq.abox_ops.local_engine import LocalKnowledgeBase
+from shiq.abox_ops.modules.open_assertions import OpenAssertions
 from shiq.abox_ops.snapshot_delta import compute_told_union, grow_merge_classes
 from shiq.abox_ops.told.told_literals import saturate
 from shiq.answers.verdict import Verdict
 from shiq.columns.arrays import (
+    Ints,
     array_table,
     concatenate,
     distinct_with_inverse,
@@ -768,3 +772,32 @@ def test_concatenate_and_tables_of_nothing() -> None:
     none = {"node": np.zeros(0, np.int64), "other": np.zeros(0, np.int64)}
     assert concatenate([], none) is none
     assert len(array_table("node", none).rows_of(np.array([3]))["other"]) == 0
+
+
+def test_role_assertions_that_clauses_settle_are_not_listed_by_clause(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """However many clauses are open on an assertion, one of u-type settles that it is relevant:
+    rows for each clause would take clauses times assertions.
+    """
+    many = range(30)
+    axioms = tbox("; ".join(f"A{i} ⊑ ∀r.B{i}" for i in many))
+    batch = triples(" . ".join(f"x{i} r y{i}" for i in many))
+    seen, listed = list[int](), list[int]()
+    is_relevant, instances = OpenAssertions.is_relevant, OpenAssertions.open_instances
+
+    def list_instances(self: OpenAssertions, source: Ints, *ends: Ints) -> Iterator[Any]:
+        listed.append(len(source))
+        return instances(self, source, *ends)
+
+    def judge(self: OpenAssertions, source: Ints, *ends: Ints) -> Bools:
+        with monkeypatch.context() as patch:
+            patch.setattr(OpenAssertions, "open_instances", list_instances)
+            found = is_relevant(self, source, *ends)
+        seen.append(int(found.sum()))
+        return found
+
+    monkeypatch.setattr(OpenAssertions, "is_relevant", judge)
+    base = LocalKnowledgeBase.build(axioms, ABox())
+    base.add_set(abox_of(batch), ABox(), "clausal")
+    assert (max(seen), sum(listed)) == (2 * len(many), 0)  # seen from both ends

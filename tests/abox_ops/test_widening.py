@@ -32,6 +32,7 @@ from shiq.model import (
 )
 from shiq.model.abox import abox_of
 from shiq.model.clause import ClausalTBox
+from shiq.model.roles import RoleBox
 from shiq.reasoner import create_reasoner, own_reasoner
 from shiq.reasoner.protocol import Answer, Module
 from tests.spec import efforts
@@ -347,6 +348,19 @@ def test_what_a_small_budget_says_depends_on_the_shape_alone(
             )
             verdicts.add(Decider(create_reasoner("own")).attempt(tbox, [renamed])[0].verdict)
         assert len(verdicts) == 1, steps
+
+
+def test_a_reasoner_that_leaves_out_answers_ends_the_question() -> None:
+    class Silent(own_reasoner.OwnReasoner):
+        """It answers nothing."""
+
+        def decide(
+            self, tbox: ClausalTBox, modules: Sequence[Module], timeout: float | None = None
+        ) -> list[Answer]:
+            return []
+
+    with pytest.raises(KeyError):
+        Decider(Silent()).decide(ClausalTBox((), RoleBox()), [Module((0,), (0,))])
 
 
 def test_the_smallest_bare_module_left_open_is_asked_in_full(decider: Decider) -> None:
