@@ -18,7 +18,7 @@ CONSTANTS = ("0", "1", "2", "3", "-1", "a", "b", '"s"')
 _WORDS = """
 #temp #trigger_frequency in at-least at-least-variable at-most always count count-variable not not-in not-at-least not-always
 not-count set-window unit past-window comparison equation not-comparison + - * / negative-term #count #sum #min #max two-elements
-two-guards left-guard not-aggregate global-variable external external-tuple external-test not-external @now _ fact recursion
+two-guards left-guard not-aggregate global-variable external external-tuple external-arithmetic external-test not-external @now _ fact recursion
 window-recursion string #show complete-windows on-input at-most-binds zero-arity repeated-variable head-arithmetic key
 \\ projected interval #const @now-part local-strata comment
 """
@@ -55,6 +55,8 @@ def random_case(seed: int) -> Case:
 class _Generator:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
+        #: For constructs that came later, so that programs without them stay as they are.
+        self.later_dice = random.Random(f"{seed} later")
         self.seed = seed
         self.used: set[str] = set()
         self.keyed = self._chance(0.15)
@@ -426,6 +428,11 @@ class _Generator:
         if way == "external-tuple":
             first, second = self.new(), self.new()
             inputs = f"{self.term()},{self.term()}"
+            if self.bound and self.later_dice.random() < 0.6:
+                self.used.add("external-arithmetic")
+                output = f"{self.later_dice.choice(self.bound)}+{self.later_dice.randint(0, 1)}"
+                self.bound.append(first)
+                return [f"&both({inputs};{first},{output})"]
             self.bound += (first, second)
             return [f"&both({inputs};{first},{second})"]
         return [f"{'not ' if way == 'not-external' else ''}&even({self.term()};)"]
