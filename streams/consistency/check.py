@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class StoreObserver(EventObserver):  # a `EventObserver`
+class StoreObserver(EventObserver):
     """Observer that checks the events in the window together with a store, by the full reasoner for
     SHIQ(D).
 

@@ -243,7 +243,7 @@ class WaitingEvent:
 
 
 @dataclass
-class QuarantineObserver(EventObserver):  # a `EventObserver`
+class QuarantineObserver(EventObserver):
     """Observer that accepts events in order of time; an event that contradicts accepted ones goes
     to quarantine.
 

@@ -380,7 +380,8 @@ def _read_windowed_literal(tokens: TokenCursor, negated: bool, begun: RuleToken)
             raise TokenFault(tokens.peek(1), f"expected 'least' or 'most', found {tokens.peek(1)}")
         return WindowedLiteral(atom, is_negated=negated, position=place)
     count: Term | None = None if operator == ALWAYS else Constant(1)
-    if (minimum := _LEAST_COUNTS.get(operator)) is not None:
+    minimum = _LEAST_COUNTS.get(operator)
+    if minimum is not None:
         count = _read_operator_count(tokens, minimum, operator)
     operator = operator or AT_LEAST
     tokens.expect("in", "'in' and a window")
