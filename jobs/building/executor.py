@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, TypeVar
@@ -205,13 +204,30 @@ def _write_messages(
 def _read_messages(messages: Sequence[_PartMessage]) -> IncomingColumns:
     """Read the messages that a part received, by name."""
     received = defaultdict[str, list[tuple[int, dict[str, Any]]]](list)
-    for path, posts in groupby(messages, lambda post: post.file):
-        file = pa.memory_map(path)
-        for post in posts:
-            file.seek(post.start)
-            columns = decode_columns(file.read_buffer(post.end - post.start))
-            received[post.name].append((post.sender, columns))
+    for post in messages:
+        file = _map_file(post.file)
+        file.seek(post.start)
+        columns = decode_columns(file.read_buffer(post.end - post.start))
+        received[post.name].append((post.sender, columns))
     return received
+
+
+#: Files of one exchange that are open at once, and those that are.
+_MOST_MAPPED_FILES = 256
+_mapped_files: dict[str, pa.MemoryMappedFile] = {}
+
+
+def _map_file(path: str) -> pa.MemoryMappedFile:
+    """Map a file of messages into memory; the mapping is cached in this worker."""
+    if path not in _mapped_files:
+        # Those of an exchange that is over take room until they are let go.
+        if (
+            len(_mapped_files) >= _MOST_MAPPED_FILES
+            or Path(next(iter(_mapped_files), path)).parent != Path(path).parent
+        ):
+            _mapped_files.clear()
+        _mapped_files[path] = pa.memory_map(path)
+    return _mapped_files[path]
 
 
 # --- workers --------------------------------------------------------------------------------------

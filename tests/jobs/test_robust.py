@@ -79,7 +79,7 @@ def test_whatever_ends_a_command_is_told_and_no_verdict(
         return call
 
     given_up = list[bool]()
-    monkeypatch.setattr(cli, "_discard_output", lambda: given_up.append(True))
+    monkeypatch.setattr(cli, "_discard_stream", lambda _: given_up.append(True))
     for code, said, quiet in (
         (1, "ended the process with 1", False),
         (0, "ended the process with 0", False),
