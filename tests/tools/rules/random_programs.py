@@ -18,9 +18,9 @@ CONSTANTS = ("0", "1", "2", "3", "-1", "a", "b", '"s"')
 _WORDS = """
 #temp #trigger_frequency in at-least at-least-variable at-most always count count-variable not not-in not-at-least not-always
 not-count set-window unit past-window comparison equation not-comparison + - * / negative-term #count #sum #min #max two-elements
-two-guards left-guard not-aggregate global-variable external external-tuple external-arithmetic external-test not-external @now _ fact recursion
+two-guards left-guard not-aggregate global-variable external external-tuple external-test not-external @now _ fact recursion
 window-recursion string #show complete-windows on-input at-most-binds zero-arity repeated-variable head-arithmetic key
-\\ projected interval #const @now-part local-strata comment
+\\ projected interval #const @now-part local-strata comment external-arithmetic
 """
 #: What `Case.used` may hold, each in a tenth of all programs at least.
 CONSTRUCTS = tuple(_WORDS.split())
