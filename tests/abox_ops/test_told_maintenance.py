@@ -331,7 +331,7 @@ def test_a_model_that_only_the_session_has_keeps_no_classes(tmp_path: Path, seed
             now |= dict.fromkeys(insertions)
             assert not _unlike(tbox, list(now), path), seed
             renewed += 1
-    assert renewed > 1
+    assert renewed > len(seeds) / 2
 
 
 def test_what_changes_nothing_leaves_the_model_where_it_is(tmp_path: Path) -> None:
